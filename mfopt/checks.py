@@ -1,0 +1,51 @@
+"""Numbers given by the user, turned into float64 or refused."""
+
+from __future__ import annotations
+
+import math
+import operator
+from typing import SupportsIndex, cast
+
+import numpy as np
+
+from mfopt.errors import InputError
+from mfopt.protocols import Array
+
+
+def shown(value: object) -> str:
+    """`value` for an error message: its repr, cut when it is long."""
+    text = " ".join(repr(value).split())
+    return text if len(text) <= 120 else text[:117] + "..."
+
+
+def real_array(value: object, what: str) -> Array:
+    """A fresh C-contiguous float64 array; refuses text, booleans, complex numbers, objects and ragged nestings."""
+    try:
+        raw = np.asarray(value)
+    except ValueError as error:
+        raise InputError(f"{what} must be a regular array of real numbers, got {shown(value)}") from error
+    if raw.dtype.kind not in "iuf":
+        raise InputError(f"{what} must be real numbers, got {shown(value)}")
+    with np.errstate(over="ignore"):  # a long double beyond float64 becomes inf, which is refused where inf is
+        return np.array(raw, dtype=np.float64, order="C")
+
+
+def real_number(value: object, what: str) -> float:
+    """A finite float; NumPy scalars and arrays of one element count as numbers, booleans do not."""
+    array = real_array(value, what)
+    if array.size != 1:
+        raise InputError(f"{what} must be one real number, got shape {array.shape}")
+    number = float(array.reshape(()))
+    if not math.isfinite(number):
+        raise InputError(f"{what} must be finite, got {number}")
+    return number
+
+
+def integer(value: object, what: str) -> int:
+    """A Python int; booleans and floats are refused, NumPy integers are not."""
+    if not isinstance(value, bool | np.bool_):
+        try:
+            return operator.index(cast(SupportsIndex, value))
+        except TypeError:
+            pass
+    raise InputError(f"{what} must be an integer, got {shown(value)}")
