@@ -1,0 +1,178 @@
+"""The Cholesky factor of a growing matrix: L with L Lᵀ = K, one row of L per row of K.
+
+Memory. L is kept as block rows of BLOCK rows each; block row b is one row-major rectangle of BLOCK × (b+1)·BLOCK
+doubles:
+
+    rows[0]  ▣             rows b·BLOCK .. (b+1)·BLOCK − 1 of L, columns 0 .. (b+1)·BLOCK − 1;
+    rows[1]  □▣            row i starts at rows[b] + (i − b·BLOCK)·(b+1)·BLOCK;
+    rows[2]  □□▣           above the diagonal of ▣ the contents are undefined.
+
+A new block row is a new allocation: growing never moves what is there, and n(n+1)/2 numbers take (1 + BLOCK/n) times
+their size. Each □…□ is a plain rectangle, so a batched solve is one dgemm and one small dtrsm per block row.
+
+Rows are added in two steps: the caller writes rows of K into `row(i)`, then `complete(m)` turns the m new rows into
+rows of L in place, O(n²) each; rows that are already there are never touched. Forgetting rows is a change of n.
+
+Jitter. A pivot K_ii − Σ l_ip² that falls below FLOOR = 4 eps · K_ii is rounding noise. Then exactly what is missing is
+added to K_ii, the smallest amount that works, and recorded for the row.
+"""
+
+from libc.math cimport sqrt
+from libc.stdlib cimport free, malloc, realloc
+from libc.string cimport memcpy, memset
+
+from mfopt_core._blas cimport gemm_nn, gemm_nt, gemm_tn, trsm_lower, trsm_lower_transposed, trsm_right
+from mfopt_core._rows cimport mf_backward, mf_dot, mf_forward
+
+cdef double FLOOR = 4.0 * 2.220446049250313e-16
+# Up to this many right-hand sides are solved one by one: the matrix is read once for each, but without BLAS's start-up.
+cdef Py_ssize_t FEW = 3
+
+
+cdef class Factor:
+    """L of K = L Lᵀ, growing by rows. A C-level object: errors of use are the caller's."""
+
+    def __dealloc__(self):
+        cdef Py_ssize_t b
+        for b in range(self.allocated):
+            free(self.rows[b])
+        free(self.rows)
+        free(self.rdiag)
+        free(self.jitter)
+
+    cdef int reserve(self, Py_ssize_t n) noexcept nogil:
+        """Memory for n rows; 0, or −1 when there is none (then nothing has changed)."""
+        cdef Py_ssize_t need = (n + BLOCK - 1) // BLOCK, table = self.table
+        cdef double **rows
+        cdef double *numbers
+        cdef double *block
+        if need > table:
+            table = need if need > 2 * table else 2 * table
+            rows = <double **>realloc(self.rows, table * sizeof(double *))
+            if rows == NULL:
+                return -1
+            self.rows = rows
+            numbers = <double *>realloc(self.rdiag, table * BLOCK * sizeof(double))
+            if numbers == NULL:
+                return -1
+            self.rdiag = numbers
+            numbers = <double *>realloc(self.jitter, table * BLOCK * sizeof(double))
+            if numbers == NULL:
+                return -1
+            self.jitter = numbers
+            self.table = table
+        while self.allocated < need:
+            block = <double *>malloc(BLOCK * (self.allocated + 1) * BLOCK * sizeof(double))
+            if block == NULL:
+                return -1
+            self.rows[self.allocated] = block
+            self.allocated += 1
+        return 0
+
+    cdef double *row(self, Py_ssize_t i) noexcept nogil:
+        """Where row i starts; its memory must be reserved."""
+        cdef Py_ssize_t b = i // BLOCK
+        return self.rows[b] + (i - b * BLOCK) * (b + 1) * BLOCK
+
+    cdef void truncate(self, Py_ssize_t n) noexcept nogil:
+        """Keep the first n rows. One spare block row stays allocated, for rows that come and go."""
+        cdef Py_ssize_t keep = (n + BLOCK - 1) // BLOCK + 1
+        self.n = n
+        while self.allocated > keep:
+            self.allocated -= 1
+            free(self.rows[self.allocated])
+
+    cdef void complete(self, Py_ssize_t m) noexcept nogil:
+        """Turn rows n .. n + m − 1, where the caller wrote K_ij for j ≤ i, into rows of L."""
+        cdef Py_ssize_t b, count, i, end = self.n + m
+        while self.n < end:
+            b = self.n // BLOCK
+            count = (b + 1) * BLOCK - self.n
+            if count > end - self.n:
+                count = end - self.n
+            if count <= FEW:
+                for i in range(count):
+                    self._complete_one()
+            else:
+                self._complete_block(b, self.n - b * BLOCK, count)
+
+    cdef void _complete_one(self) noexcept nogil:
+        """l = L⁻¹ k and the pivot."""
+        cdef double *l = self.row(self.n)
+        mf_forward(self.n, BLOCK, self.rows, self.rdiag, l)
+        self._pivot(l, l[self.n])
+
+    cdef void _pivot(self, double *l, double diagonal) noexcept nogil:
+        """Close row n, complete but for L_nn, with K_nn = diagonal."""
+        cdef double pivot = diagonal - mf_dot(self.n, l, l), floor = FLOOR * diagonal
+        self.jitter[self.n] = 0.0
+        if not pivot >= floor:
+            self.jitter[self.n] = floor - pivot
+            pivot = floor
+        l[self.n] = sqrt(pivot)
+        self.rdiag[self.n] = 1.0 / l[self.n]
+        self.n += 1
+
+    cdef void _complete_block(self, Py_ssize_t b, Py_ssize_t first, Py_ssize_t m) noexcept nogil:
+        """The same for m rows of block row b, the first of which is row `first` of the block, by BLAS.
+
+        X = the new rows left of the diagonal block: X_c ← (K_c − Σ_{p<c} X_p L_cpᵀ) L_cc⁻ᵀ for c = 0 .. b − 1; then
+        the diagonal block minus X times the rows of the block, and there row by row.
+        """
+        cdef Py_ssize_t ld = (b + 1) * BLOCK, c, i, j, offset = b * BLOCK
+        cdef double *block = self.rows[b]
+        cdef double *x = block + first * ld
+        cdef double *l
+        cdef double *diagonal = self.jitter + offset + first  # K_ii waits here until its row is closed
+        for i in range(m):
+            diagonal[i] = x[i * ld + offset + first + i]
+        for c in range(b):
+            gemm_nt(m, BLOCK, c * BLOCK, x, ld, self.rows[c], (c + 1) * BLOCK, x + c * BLOCK, ld)
+            trsm_right(m, BLOCK, self.rows[c] + c * BLOCK, (c + 1) * BLOCK, x + c * BLOCK, ld)
+        gemm_nt(m, first + m, offset, x, ld, block, ld, x + offset, ld)
+        for i in range(m):
+            l = x + i * ld + offset
+            for j in range(first + i):
+                l[j] = (l[j] - mf_dot(j, l, block + j * ld + offset)) * self.rdiag[offset + j]
+            self._pivot(x + i * ld, diagonal[i])
+
+    cdef void forward(self, Py_ssize_t q, double *v, Py_ssize_t ld) noexcept nogil:
+        """V ← L⁻¹ V for V (n, q), row-major with row length ld."""
+        cdef Py_ssize_t b, m, blocks = (self.n + BLOCK - 1) // BLOCK
+        cdef double *block
+        if ld == 1:
+            mf_forward(self.n, BLOCK, self.rows, self.rdiag, v)
+            return
+        for b in range(blocks):
+            block = self.rows[b]
+            m = self.n - b * BLOCK if self.n - b * BLOCK < BLOCK else BLOCK
+            gemm_nn(m, q, b * BLOCK, block, (b + 1) * BLOCK, v, ld, v + b * BLOCK * ld, ld)
+            trsm_lower(m, q, block + b * BLOCK, (b + 1) * BLOCK, v + b * BLOCK * ld, ld)
+
+    cdef void backward(self, Py_ssize_t q, double *v, Py_ssize_t ld) noexcept nogil:
+        """V ← L⁻ᵀ V for V (n, q), row-major with row length ld."""
+        cdef Py_ssize_t b, m, blocks = (self.n + BLOCK - 1) // BLOCK
+        cdef double *block
+        if ld == 1:
+            mf_backward(self.n, BLOCK, self.rows, self.rdiag, v)
+            return
+        for b in range(blocks - 1, -1, -1):
+            block = self.rows[b]
+            m = self.n - b * BLOCK if self.n - b * BLOCK < BLOCK else BLOCK
+            trsm_lower_transposed(m, q, block + b * BLOCK, (b + 1) * BLOCK, v + b * BLOCK * ld, ld)
+            gemm_tn(b * BLOCK, q, m, block, (b + 1) * BLOCK, v + b * BLOCK * ld, ld, v, ld)
+
+    cdef void copy_to(self, double *dense, Py_ssize_t ld) noexcept nogil:
+        """L as a row-major (n, n) array; zeros above the diagonal."""
+        cdef Py_ssize_t i
+        for i in range(self.n):
+            memcpy(dense + i * ld, self.row(i), (i + 1) * sizeof(double))
+            memset(dense + i * ld + i + 1, 0, (self.n - i - 1) * sizeof(double))
+
+    cdef double largest_jitter(self) noexcept nogil:
+        cdef double largest = 0.0
+        cdef Py_ssize_t i
+        for i in range(self.n):
+            if self.jitter[i] > largest:
+                largest = self.jitter[i]
+        return largest

@@ -1,0 +1,177 @@
+"""Stationary kernels k(x, z) = scale · g(r²), r² = Σ_c ((x_c − z_c)/ℓ_c)², with their gradients.
+
+    se          g = exp(−r²/2)
+    matern12    g = exp(−r)
+    matern32    g = (1 + √3 r) exp(−√3 r)
+    matern52    g = (1 + √5 r + 5r²/3) exp(−√5 r)
+    matern      g = 2^(1−ν)/Γ(ν) u^ν K_ν(u), u = √(2ν) r     (any ν > 0, through SciPy's Bessel function: slower)
+
+All derivatives follow from h = −2 dg/d(r²):
+
+    ∂k/∂x_c = −scale · h · (x_c − z_c)/ℓ_c²,   ∂k/∂log ℓ_c = scale · h · ((x_c − z_c)/ℓ_c)²,   ∂k/∂log scale = k
+"""
+
+cimport numpy as cnp
+from libc.math cimport exp, lgamma, log, sqrt
+from libc.stdlib cimport free, malloc
+from scipy.special.cython_special cimport kv
+
+from mfopt_core._arrays cimport as_number, as_points, as_vector, data, new_matrix, to_soa
+from mfopt_core._rows cimport (
+    MF_MATERN, MF_MATERN12, MF_MATERN32, MF_MATERN52, MF_SE, mf_build, mf_profile, mf_slope, mf_sqdist,
+)
+
+import numpy as np
+
+cnp.import_array()
+
+KERNELS = ("se", "matern12", "matern32", "matern52", "matern")
+BUILD = mf_build().decode()
+
+
+cdef double _matern(double nu, double r2) noexcept nogil:
+    """g of the general Matérn; 1 where r² is too small for K_ν."""
+    cdef double u = sqrt(2.0 * nu * r2), value
+    if u < 1e-150:
+        return 1.0
+    value = exp((1.0 - nu) * log(2.0) - lgamma(nu) + nu * log(u)) * kv(nu, u)
+    return value if 0.0 <= value <= 1.0 else 1.0  # K_ν overflows, or rounds up, only where g is 1 to rounding
+
+
+cdef double _matern_slope(double nu, double r2) noexcept nogil:
+    """h = 2ν 2^(1−ν)/Γ(ν) u^(ν−1) K_(ν−1)(u); at u = 0 its limit ν/(ν−1), or 0 where it has none (ν ≤ 1)."""
+    cdef double u = sqrt(2.0 * nu * r2), limit = nu / (nu - 1.0) if nu > 1.0 else 0.0, value
+    if u < 1e-150:
+        return limit
+    value = 2.0 * nu * exp((1.0 - nu) * log(2.0) - lgamma(nu) + (nu - 1.0) * log(u)) * kv(nu - 1.0, u)
+    return value if value - value == 0.0 else limit
+
+
+cdef class Kernel:
+    """k(x, z): `lengthscale` is a number (isotropic) or one number per dimension, `scale` = k(x, x)."""
+
+    def __cinit__(self, str name, lengthscale, scale=1.0, nu=None):
+        cdef cnp.ndarray ell
+        self.w = NULL
+        if name not in KERNELS:
+            raise ValueError(f"kernel must be one of {', '.join(KERNELS)}, got {name!r}")
+        if (name == "matern") != (nu is not None):
+            raise ValueError(f'nu is given with kernel "matern" and only then, got kernel {name!r} and nu={nu!r}')
+        self.name = name
+        self.kind = [MF_SE, MF_MATERN12, MF_MATERN32, MF_MATERN52, MF_MATERN][KERNELS.index(name)]
+        self.order = _positive(nu, "nu") if nu is not None else 0.0
+        self.scale = _positive(scale, "scale")
+        self.isotropic = np.ndim(lengthscale) == 0
+        if self.isotropic:
+            self.lengthscale = _positive(lengthscale, "lengthscale")
+            return
+        ell = as_vector(lengthscale, -1, "lengthscale").copy()
+        if len(ell) == 0 or not np.all(ell > 0):
+            raise ValueError(f"lengthscale must be positive, one number or one per dimension, got {lengthscale!r}")
+        ell.setflags(write=False)
+        self.lengthscale = ell
+        self.bind(len(ell))
+
+    def __dealloc__(self):
+        free(self.w)
+
+    @property
+    def nu(self):
+        """ν of a Matérn kernel, None for se."""
+        return {"se": None, "matern12": 0.5, "matern32": 1.5, "matern52": 2.5, "matern": self.order}[self.name]
+
+    cdef int bind(self, Py_ssize_t d) except -1:
+        """Fix the number of dimensions, once: the first points decide it for an isotropic kernel."""
+        cdef Py_ssize_t c
+        if self.d:
+            return 0
+        self.w = <double *>malloc(d * sizeof(double))
+        if self.w == NULL:
+            raise MemoryError
+        for c in range(d):
+            self.w[c] = 1.0 / (self.lengthscale if self.isotropic else self.lengthscale[c])
+        self.d = d
+        return 0
+
+    cdef void profile(self, Py_ssize_t n, double *values) noexcept nogil:
+        """values[j] <- g(values[j])."""
+        cdef Py_ssize_t j
+        if self.kind == MF_MATERN:
+            for j in range(n):
+                values[j] = _matern(self.order, values[j])
+        else:
+            mf_profile(self.kind, n, values, values)
+
+    cdef void row(
+        self, Py_ssize_t n, const double *soa, Py_ssize_t ld, const double *z, double *out
+    ) noexcept nogil:
+        """out[j] = g at the distance of z to point j."""
+        mf_sqdist(self.d, n, soa, ld, z, self.w, out)
+        self.profile(n, out)
+
+    cdef void slope(
+        self, Py_ssize_t n, const double *soa, Py_ssize_t ld, const double *z, double *out
+    ) noexcept nogil:
+        """out[j] = h at the distance of z to point j."""
+        cdef Py_ssize_t j
+        mf_sqdist(self.d, n, soa, ld, z, self.w, out)
+        if self.kind == MF_MATERN:
+            for j in range(n):
+                out[j] = _matern_slope(self.order, out[j])
+        else:
+            mf_slope(self.kind, n, out, out)
+
+    def __call__(self, x, z):
+        """The block K with K_ij = k(x_i, z_j), (p, q)."""
+        return self._blocks(x, z, False)
+
+    def gradient(self, x, z):
+        """∂k(x_i, z_j)/∂x_i, (p, q, d)."""
+        cdef cnp.ndarray slope = self._blocks(x, z, True)
+        difference = np.asarray(x, dtype=np.float64)[:, None, :] - np.asarray(z, dtype=np.float64)[None, :, :]
+        return -slope[:, :, None] * difference / np.square(self.lengthscale)
+
+    def hyper_gradient(self, x, z):
+        """∂k(x_i, z_j)/∂(log ℓ_1, .., log ℓ_d, log scale), (p, q, d + 1); (p, q, 2) when isotropic."""
+        cdef cnp.ndarray slope = self._blocks(x, z, True)
+        difference = np.asarray(x, dtype=np.float64)[:, None, :] - np.asarray(z, dtype=np.float64)[None, :, :]
+        by_ell = slope[:, :, None] * np.square(difference / self.lengthscale)
+        if self.isotropic:
+            by_ell = by_ell.sum(axis=2, keepdims=True)
+        return np.concatenate([by_ell, self._blocks(x, z, False)[:, :, None]], axis=2)
+
+    cdef cnp.ndarray _blocks(self, x, z, bint slopes):
+        """scale · g, or scale · h, for all pairs of rows."""
+        cdef cnp.ndarray a = as_points(x, self.d, "x"), b = as_points(z, cnp.PyArray_DIM(a, 1), "z")
+        cdef Py_ssize_t p = cnp.PyArray_DIM(a, 0), q = cnp.PyArray_DIM(b, 0), d = cnp.PyArray_DIM(a, 1), i, j
+        cdef cnp.ndarray block = new_matrix(p, q)
+        cdef double *rows = data(a)
+        cdef double *columns = data(b)
+        cdef double *out = data(block)
+        cdef double *soa
+        self.bind(d)
+        soa = <double *>malloc(q * d * sizeof(double))
+        if soa == NULL and q > 0:
+            raise MemoryError
+        with nogil:
+            to_soa(q, d, columns, soa, q)
+            for i in range(p):
+                if slopes:
+                    self.slope(q, soa, q, rows + i * d, out + i * q)
+                else:
+                    self.row(q, soa, q, rows + i * d, out + i * q)
+                if self.scale != 1.0:
+                    for j in range(q):
+                        out[i * q + j] *= self.scale
+        free(soa)
+        return block
+
+    def __reduce__(self):
+        return Kernel, (self.name, self.lengthscale, self.scale, self.order if self.name == "matern" else None)
+
+
+cdef double _positive(object value, str what) except -1.0:
+    cdef double x = as_number(value, what)
+    if x <= 0.0:
+        raise ValueError(f"{what} must be positive, got {value!r}")
+    return x

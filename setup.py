@@ -1,0 +1,68 @@
+"""The compiled part of mfopt. Everything else about the package stands in pyproject.toml.
+
+Environment variables read here:
+    MFOPT_PLAIN_C=1   plain C for the machine's baseline: no run-time dispatch on the instruction set
+    MFOPT_DEBUG=1     bounds checks in Cython, no optimisation, debug symbols
+    MFOPT_SANITIZE=1  AddressSanitizer and UndefinedBehaviorSanitizer (run Python with libasan preloaded)
+"""
+
+import os
+import sys
+
+import numpy
+from Cython.Build import cythonize
+from setuptools import Extension, setup
+
+
+def switched_on(name: str) -> bool:
+    return os.environ.get(name, "0") not in ("", "0")
+
+
+debug = switched_on("MFOPT_DEBUG")
+# No -ffast-math: NaN checks must work, and it would set flush-to-zero for the whole process at link time.
+# These three only let loops be vectorised; they change no result.
+compile_args = ["-fopenmp-simd", "-fno-math-errno", "-fno-trapping-math"] if os.name == "posix" else []
+compile_args += ["-O1", "-g"] if debug else ["-O3"]
+link_args: list[str] = []
+macros = [("NPY_NO_DEPRECATED_API", "NPY_1_7_API_VERSION")]
+if switched_on("MFOPT_PLAIN_C"):
+    macros.append(("MFOPT_PLAIN_C", "1"))
+if switched_on("MFOPT_SANITIZE"):
+    sanitizers = ["-fsanitize=address,undefined", "-fno-omit-frame-pointer"]
+    compile_args += sanitizers
+    link_args += sanitizers
+if sys.platform == "linux" and not debug:
+    link_args.append("-Wl,-s")  # no symbols in the shipped binary
+
+extensions = [
+    Extension(
+        f"mfopt_core.{name}",
+        [f"mfopt_core/{name}.pyx", *sources],
+        include_dirs=["mfopt_core/src", numpy.get_include()],
+        depends=["mfopt_core/src/rows.h"],
+        define_macros=macros,
+        extra_compile_args=compile_args,
+        extra_link_args=link_args,
+    )
+    for name, sources in [
+        ("_arrays", ["mfopt_core/src/rows.c"]),
+        ("_kernels", ["mfopt_core/src/rows.c"]),
+        ("_cholesky", ["mfopt_core/src/rows.c"]),
+        ("_gp", ["mfopt_core/src/rows.c"]),
+    ]
+]
+
+setup(
+    ext_modules=cythonize(
+        extensions,
+        compiler_directives={
+            "language_level": "3",
+            "boundscheck": debug,
+            "wraparound": False,
+            "initializedcheck": debug,
+            "cdivision": True,
+            "embedsignature": False,
+        },
+        force=debug,
+    )
+)
