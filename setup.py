@@ -37,19 +37,14 @@ if sys.platform == "linux" and not debug:
 extensions = [
     Extension(
         f"mfopt_core.{name}",
-        [f"mfopt_core/{name}.pyx", *sources],
+        [f"mfopt_core/{name}.pyx", "mfopt_core/src/rows.c"],
         include_dirs=["mfopt_core/src", numpy.get_include()],
         depends=["mfopt_core/src/rows.h"],
         define_macros=macros,
         extra_compile_args=compile_args,
         extra_link_args=link_args,
     )
-    for name, sources in [
-        ("_arrays", ["mfopt_core/src/rows.c"]),
-        ("_kernels", ["mfopt_core/src/rows.c"]),
-        ("_cholesky", ["mfopt_core/src/rows.c"]),
-        ("_gp", ["mfopt_core/src/rows.c"]),
-    ]
+    for name in ("_arrays", "_kernels", "_cholesky", "_gp", "_tracked", "_ucb")
 ]
 
 setup(

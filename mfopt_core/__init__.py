@@ -14,5 +14,7 @@ It imports nothing from mfopt and can be used on its own. Where to find what:
 
 from mfopt_core._gp import GP
 from mfopt_core._kernels import BUILD, KERNELS, Kernel
+from mfopt_core._tracked import Tracked
+from mfopt_core._ucb import argmax_ucb, mf_ucb
 
-__all__ = ["BUILD", "GP", "KERNELS", "Kernel"]
+__all__ = ["BUILD", "GP", "KERNELS", "Kernel", "Tracked", "argmax_ucb", "mf_ucb"]

@@ -409,6 +409,12 @@ cdef class GP:
         out[d] = 0.5 * (residual * unit * unit - n) - out[d + 1]
         out[d + 2] = alphas * unit / self.root
 
+    def track(self, x, bint lazy=False):
+        """Points x (N, d) whose posterior is kept current through append and truncate: mfopt_core.Tracked."""
+        from mfopt_core._tracked import Tracked  # which needs this module first
+
+        return Tracked(self, x, lazy)
+
     # -- what is inside --------------------------------------------------------------------------------------
 
     @property
