@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import operator
-from typing import SupportsIndex, cast
+from collections.abc import Mapping
+from typing import Any, SupportsIndex, cast
 
 import numpy as np
 
@@ -19,14 +20,14 @@ def shown(value: object) -> str:
 
 
 def real_array(value: object, what: str) -> Array:
-    """A fresh C-contiguous float64 array; refuses text, booleans, complex numbers, objects and ragged nestings."""
+    """A fresh C-contiguous float64 array; refuses text, booleans, complex numbers, objects and raggedness."""
     try:
         raw = np.asarray(value)
     except ValueError as error:
         raise InputError(f"{what} must be a regular array of real numbers, got {shown(value)}") from error
     if raw.dtype.kind not in "iuf":
         raise InputError(f"{what} must be real numbers, got {shown(value)}")
-    with np.errstate(over="ignore"):  # a long double beyond float64 becomes inf, which is refused where inf is
+    with np.errstate(over="ignore"):  # a long double beyond float64 becomes inf
         return np.array(raw, dtype=np.float64, order="C")
 
 
@@ -49,3 +50,20 @@ def integer(value: object, what: str) -> int:
         except TypeError:
             pass
     raise InputError(f"{what} must be an integer, got {shown(value)}")
+
+
+def one_each(values: object, count: int, what: str) -> list[Any]:
+    """Exactly `count` entries (a table gives its rows)."""
+    table: Any = values.to_numpy() if hasattr(values, "to_numpy") else values
+    if isinstance(table, str | bytes | Mapping) or not hasattr(table, "__len__") or np.ndim(table) == 0:
+        raise InputError(f"{what} must have {count} entries, got {shown(values)}")
+    if len(table) != count:
+        raise InputError(f"{what} must have {count} entries, got {len(table)}: {shown(values)}")
+    return list(table)
+
+
+def one_or_each(value: object, count: int, what: str) -> list[Any]:
+    """`count` entries: one repeated, or exactly that many."""
+    if isinstance(value, list | tuple) or getattr(value, "ndim", 0) > 0:
+        return one_each(value, count, what)
+    return [value] * count

@@ -47,8 +47,8 @@ class Dimension(Protocol):
 class Real:
     """A real number in [lo, hi]; with log=True (lo > 0) equal ratios are equal distances in unit coordinates.
 
-    encode and decode are inverse to within the resolution of a unit coordinate: an error of a few eps·(hi − lo),
-    or on a log scale of a few eps·log(hi/lo) relative. The ends map to exactly 0 and 1 and back.
+    encode and decode are inverse to within the resolution of a unit coordinate: an error of a few
+    eps·(hi − lo), or on a log scale of a few eps·log(hi/lo) relative. The ends map to 0 and 1 and back exactly.
     """
 
     name: str
@@ -67,8 +67,8 @@ class Real:
             raise InputError(f"log must be True or False, got {self.log!r} for {self.name}")
         if not lo < hi:
             raise InputError(f"bounds must satisfy lo < hi, got ({lo}, {hi}) for {self.name}")
-        if self.log and lo <= 0.0:
-            raise InputError(f"a log scale needs lo > 0, got ({lo}, {hi}) for {self.name}")
+        if self.log and lo < np.finfo(float).tiny:  # below the normal numbers hi / lo has no finite root
+            raise InputError(f"a log scale needs lo > 0 (2.3e-308 or more), got ({lo}, {hi}) for {self.name}")
         object.__setattr__(self, "lo", lo)
         object.__setattr__(self, "hi", hi)
         object.__setattr__(self, "log", bool(self.log))

@@ -32,7 +32,7 @@ class EmptyDomain(MfoptError):
 
 
 class Exhausted(MfoptError):
-    """No useful query is left. `which` says what ran out: "capital", or "points" of a finite noiseless set."""
+    """No useful query is left. `which` ran out: "capital", or "points" of a finite noiseless set."""
 
     def __init__(self, message: str, which: str = "points") -> None:
         super().__init__(message)

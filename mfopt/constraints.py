@@ -1,0 +1,175 @@
+"""Constraints: which rows of user-unit points a box keeps.
+
+SciPy's LinearConstraint and NonlinearConstraint and vectorised predicates become one small object each, with
+`holds`. There is no tolerance: a point that is kept satisfies lb ≤ g(x) ≤ ub as evaluated. An equality would
+leave a set without interior, which no sampling or search in the box can hit, so it is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+
+from mfopt.checks import real_array, shown
+from mfopt.errors import InputError
+from mfopt.protocols import Array, BoolArray
+
+
+class Constraint(Protocol):
+    """One condition on x."""
+
+    def holds(self, x: Array) -> BoolArray:
+        """Which rows of x, (q, d) in user units, satisfy it."""
+
+    def describe(self) -> Mapping[str, Any]:
+        """What defines it, as plain JSON-able values."""
+
+
+class Linear:
+    """lb ≤ A x ≤ ub."""
+
+    def __init__(self, a: Array, lb: Array, ub: Array) -> None:
+        self.a, self.lb, self.ub = a, lb, ub
+
+    def holds(self, x: Array) -> BoolArray:
+        # Summed column by column: a matrix product may round differently from one batch size to the next,
+        # and a point on the boundary would then be in X or not depending on its company.
+        value = np.zeros((len(x), len(self.a)))
+        for j in range(x.shape[1]):
+            value += x[:, j, None] * self.a[:, j]
+        kept: BoolArray = np.logical_and.reduce((self.lb <= value) & (value <= self.ub), axis=1)
+        return kept
+
+    def describe(self) -> Mapping[str, Any]:
+        return {"kind": "linear", "A": self.a.tolist(), "lb": self.lb.tolist(), "ub": self.ub.tolist()}
+
+
+class Nonlinear:
+    """lb ≤ g(x) ≤ ub; g takes one point (d,), as SciPy has it, so it is called row by row. NaN is outside."""
+
+    def __init__(self, fun: Callable[[Array], object], lb: Array, ub: Array) -> None:
+        self.fun, self.lb, self.ub = fun, lb, ub
+
+    def holds(self, x: Array) -> BoolArray:
+        return np.fromiter((self._holds_at(row) for row in x), dtype=np.bool_, count=len(x))
+
+    def _holds_at(self, row: Array) -> bool:
+        value = np.atleast_1d(np.asarray(self.fun(row.copy()), dtype=np.float64))
+        try:
+            np.broadcast_shapes(value.shape, self.lb.shape, self.ub.shape)
+        except ValueError:
+            raise InputError(
+                f"a NonlinearConstraint's fun must return as many values as its bounds have "
+                f"(lb {self.lb.shape}, ub {self.ub.shape}), got shape {value.shape}"
+            ) from None
+        return bool(np.all((self.lb <= value) & (value <= self.ub)))
+
+    def describe(self) -> Mapping[str, Any]:
+        return {"kind": "nonlinear", "fun": _name(self.fun), "lb": self.lb.tolist(), "ub": self.ub.tolist()}
+
+
+class Predicate:
+    """A function of many points at once: (q, d) in user units to (q,) booleans."""
+
+    def __init__(self, fun: Callable[[Array], object]) -> None:
+        self.fun = fun
+
+    def holds(self, x: Array) -> BoolArray:
+        kept = np.asarray(self.fun(x.copy()))
+        if kept.dtype != np.bool_ or kept.shape != (len(x),):
+            raise InputError(
+                f"a constraint predicate must return one boolean per row, shape ({len(x)},) for an input of "
+                f"shape {x.shape}, got {kept.dtype} of shape {kept.shape} from {_name(self.fun)}"
+            )
+        return kept
+
+    def describe(self) -> Mapping[str, Any]:
+        return {"kind": "predicate", "fun": _name(self.fun)}
+
+
+def centre(linear: Sequence[Linear], low: Array, high: Array) -> Array | None:
+    """The centre of the largest ball within the linear constraints and bounds; None when they have no point.
+
+    Maximise r subject to A x + ‖A_i‖ r ≤ ub, A x − ‖A_i‖ r ≥ lb, after scaling the bounds to [−1, 1].
+    """
+    from scipy.optimize import linprog  # slow to import
+
+    half, middle = 0.5 * high - 0.5 * low, 0.5 * high + 0.5 * low
+    d = len(half)
+    a = np.concatenate([one.a for one in linear])
+    shift = a @ middle
+    rows = np.concatenate([a * half, np.eye(d)])
+    lb = np.concatenate([np.concatenate([one.lb for one in linear]) - shift, np.full(d, -1.0)])
+    ub = np.concatenate([np.concatenate([one.ub for one in linear]) - shift, np.full(d, 1.0)])
+    norms = np.linalg.norm(rows, axis=1)
+    norms[norms == 0.0] = 1.0
+    radius = np.ones((len(rows), 1))
+    above, below = np.isfinite(ub), np.isfinite(lb)
+    answer = linprog(
+        c=np.append(np.zeros(d), -1.0),
+        A_ub=np.concatenate(
+            [
+                np.hstack([rows / norms[:, None], radius])[above],
+                np.hstack([-rows / norms[:, None], radius])[below],
+            ]
+        ),
+        b_ub=np.concatenate([(ub / norms)[above], (-lb / norms)[below]]),
+        bounds=[(-1.0, 1.0)] * d + [(0.0, None)],
+        method="highs",
+    )
+    return None if answer.x is None else np.clip(middle + half * answer.x[:-1], low, high)
+
+
+def as_constraints(given: object, d: int) -> tuple[Constraint, ...]:
+    """One constraint or a sequence of them, for points of `d` coordinates."""
+    if given is None:
+        return ()
+    each = given if isinstance(given, Sequence) and not isinstance(given, str) else [given]
+    return tuple(_as_constraint(one, d) for one in each)
+
+
+def _as_constraint(given: object, d: int) -> Constraint:
+    from scipy.optimize import LinearConstraint, NonlinearConstraint  # slow to import
+
+    if isinstance(given, LinearConstraint):
+        dense = given.A.toarray() if hasattr(given.A, "toarray") else given.A
+        a = np.atleast_2d(real_array(dense, "A of a LinearConstraint"))
+        if a.ndim != 2 or a.shape[1] != d:
+            raise InputError(f"A of a LinearConstraint must have {d} columns, one per dimension, got {a.shape}")
+        if not np.isfinite(a).all():
+            raise InputError(f"A of a LinearConstraint must be finite, got {shown(a.tolist())}")
+        lb, ub = _bounds(given.lb, given.ub, (len(a),))
+        return Linear(a, lb, ub)
+    if isinstance(given, NonlinearConstraint):
+        return Nonlinear(given.fun, *_bounds(given.lb, given.ub, None))
+    if callable(given):
+        return Predicate(given)
+    raise InputError(
+        "constraints must be SciPy LinearConstraint or NonlinearConstraint objects or vectorised predicates, "
+        f"got {shown(given)}"
+    )
+
+
+def _bounds(lb: object, ub: object, shape: tuple[int, ...] | None) -> tuple[Array, Array]:
+    """The two bounds of a constraint, broadcast to `shape` where it is known."""
+    low = np.atleast_1d(real_array(lb, "lb of a constraint"))
+    high = np.atleast_1d(real_array(ub, "ub of a constraint"))
+    try:
+        full = shape or np.broadcast_shapes(low.shape, high.shape)
+        low, high = np.broadcast_to(low, full).copy(), np.broadcast_to(high, full).copy()
+    except ValueError:
+        raise InputError(
+            f"lb and ub of a constraint must have one value per row of A, got {low.shape} and {high.shape}"
+        ) from None
+    if not (low < high).all():  # NaN fails this too
+        raise InputError(
+            f"a constraint needs lb < ub (an equality leaves no interior: drop a coordinate instead), "
+            f"got lb {low.tolist()}, ub {high.tolist()}"
+        )
+    return low, high
+
+
+def _name(fun: object) -> str:
+    return str(getattr(fun, "__qualname__", None) or type(fun).__qualname__)

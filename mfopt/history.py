@@ -1,0 +1,98 @@
+"""History: what has been told, as columns in the order told."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from mfopt.protocols import Array
+
+if TYPE_CHECKING:
+    import pandas
+
+_COLUMNS = np.dtype(
+    [("id", np.int64), ("fidelity", np.int64), ("y", np.float64), ("cost", np.float64), ("failed", np.bool_)]
+)
+
+
+_RESERVED = frozenset({"id", "fidelity", "y", "cost", "status"})
+AnyArray = TypeVar("AnyArray", bound=npt.NDArray[Any])
+
+
+class History:
+    """Append-only. Every array is the reader's own copy: writing to it is refused and could change nothing here."""
+
+    def __init__(self, names: tuple[str, ...]) -> None:
+        self._names = names
+        self._n = 0
+        self._x = np.empty((16, len(names)))
+        self._rows = np.empty(16, dtype=_COLUMNS)
+
+    def append(self, id: int, x: Array, fidelity: int, y: float | None, cost: float) -> None:
+        """One more row, y = None for a failed evaluation; capacity doubles, so that a row costs O(1) amortised."""
+        if self._n == len(self._rows):
+            self._x = np.concatenate([self._x, np.empty_like(self._x)])
+            self._rows = np.concatenate([self._rows, np.empty_like(self._rows)])
+        self._x[self._n] = x
+        self._rows[self._n] = (id, fidelity, np.nan if y is None else y, cost, y is None)
+        self._n += 1
+
+    def __len__(self) -> int:
+        return self._n
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the coordinates of x."""
+        return self._names
+
+    @property
+    def x(self) -> Array:
+        """(n, d), in user units."""
+        return _frozen(self._x[: self._n].copy())
+
+    @property
+    def fidelity(self) -> npt.NDArray[np.int64]:
+        return _frozen(self._rows["fidelity"][: self._n].copy())
+
+    @property
+    def y(self) -> Array:
+        """NaN where the evaluation failed."""
+        return _frozen(self._rows["y"][: self._n].copy())
+
+    @property
+    def cost(self) -> Array:
+        """Capital charged for each row; 0 for data that nobody asked for, unless its cost was given."""
+        return _frozen(self._rows["cost"][: self._n].copy())
+
+    @property
+    def status(self) -> npt.NDArray[np.str_]:
+        """ "ok" or "failed"."""
+        return _frozen(np.where(self._rows["failed"][: self._n], "failed", "ok"))
+
+    @property
+    def id(self) -> npt.NDArray[np.int64]:
+        """The ids of the trials; data that nobody asked for has ids of its own."""
+        return _frozen(self._rows["id"][: self._n].copy())
+
+    def to_dataframe(self) -> pandas.DataFrame:
+        """A row per told trial: id, one column per coordinate, fidelity, y, cost, status."""
+        try:
+            import pandas
+        except ImportError as error:
+            raise ImportError("to_dataframe needs pandas: pip install 'mfopt[dataframe]'") from error
+        columns: dict[str, npt.NDArray[Any]] = {"id": self.id}
+        for name, column in zip(self._names, self.x.T, strict=True):
+            columns[name if name not in _RESERVED else f"x.{name}"] = column
+        columns |= {"fidelity": self.fidelity, "y": self.y, "cost": self.cost, "status": self.status}
+        return pandas.DataFrame(columns)
+
+    def __repr__(self) -> str:
+        failed = int(self._rows["failed"][: self._n].sum())
+        return f"History({self._n} rows, {failed} failed)"
+
+
+def _frozen(array: AnyArray) -> AnyArray:
+    array.flags.writeable = False
+    return array
