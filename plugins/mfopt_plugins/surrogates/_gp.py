@@ -1,0 +1,54 @@
+"""What the models need from a Gaussian process with fixed hyper-parameters (mfopt_core.GP has it)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, Protocol, overload
+
+from mfopt.protocols import Array
+
+
+@dataclass(frozen=True)
+class Hyper:
+    """Hyper-parameters: length-scales ℓ (d,), k(x, x), the noise variance η² and the constant prior mean."""
+
+    lengthscale: Array
+    scale: float
+    noise: float
+    mean: float
+
+
+class GaussianProcess(Protocol):
+    """f ~ GP(mean, k), observed with noise η²."""
+
+    @property
+    def n(self) -> int:
+        """Number of rows conditioned on."""
+
+    @property
+    def jitter(self) -> float:
+        """What had to be added to the diagonal for the factorisation to succeed; 0.0 normally."""
+
+    def extend(self, X: Array, y: Array) -> None:
+        """Condition on more rows."""
+
+    def truncate(self, n: int) -> None:
+        """Forget all rows but the first n."""
+
+    def posterior(self, X: Array) -> tuple[Array, Array]:
+        """Mean and variance at the rows of X."""
+
+    def posterior_gradient(self, X: Array) -> tuple[Array, Array, Array, Array]:
+        """Mean, variance and their gradients."""
+
+    @overload
+    def log_marginal_likelihood(self, grad: Literal[False] = False) -> float: ...
+    @overload
+    def log_marginal_likelihood(self, grad: Literal[True]) -> tuple[float, Array]: ...
+
+
+class MakeGP(Protocol):
+    """Makes a process without data."""
+
+    def __call__(self, hyper: Hyper) -> GaussianProcess:
+        """The process with these hyper-parameters."""

@@ -1,0 +1,32 @@
+"""The Matérn surrogate, compiled."""
+
+from __future__ import annotations
+
+from math import isfinite
+
+from mfopt.errors import InputError
+from mfopt.protocols import Array
+from mfopt_plugins.surrogates._compiled import CompiledSurrogate
+from mfopt_plugins.surrogates._model import given_hyper
+
+_CLOSED = {0.5: "matern12", 1.5: "matern32", 2.5: "matern52"}
+
+
+class Matern(CompiledSurrogate):
+    """The Matérn kernel of smoothness ν; closed forms for ν = 1/2, 3/2 and 5/2, the general one for any other ν.
+
+    `lengthscale` is in unit coordinates (one value, or one per dimension), `scale` and `mean` in the unit of y; each
+    is learnt unless it is given.
+    """
+
+    def __init__(
+        self,
+        nu: float = 2.5,
+        lengthscale: float | Array | None = None,
+        scale: float | None = None,
+        mean: float | None = None,
+    ) -> None:
+        if not (isfinite(nu) and nu > 0):
+            raise InputError(f"nu must be positive and finite, got {nu}")
+        kernel = _CLOSED.get(nu, "matern")
+        super().__init__(kernel, nu if kernel == "matern" else None, given_hyper(lengthscale, scale, mean))

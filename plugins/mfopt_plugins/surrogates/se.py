@@ -1,0 +1,19 @@
+"""The squared exponential surrogate, compiled."""
+
+from __future__ import annotations
+
+from mfopt.protocols import Array
+from mfopt_plugins.surrogates._compiled import CompiledSurrogate
+from mfopt_plugins.surrogates._model import given_hyper
+
+
+class SE(CompiledSurrogate):
+    """κ(a, b) = scale · exp(−½ Σ_j (a_j − b_j)²/ℓ_j²); each hyper-parameter is learnt unless it is given.
+
+    `lengthscale` is in unit coordinates (one value, or one per dimension), `scale` and `mean` in the unit of y.
+    """
+
+    def __init__(
+        self, lengthscale: float | Array | None = None, scale: float | None = None, mean: float | None = None
+    ) -> None:
+        super().__init__("se", None, given_hyper(lengthscale, scale, mean))
