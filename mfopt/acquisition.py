@@ -1,0 +1,89 @@
+"""The upper bound φ of MF-GP-UCB as a function on X, and its maximum over any domain."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from mfopt.errors import Exhausted
+from mfopt.protocols import Acquisition, Array, BoolArray, Domain, Maximiser, Model, Surrogate
+
+CHUNK = 8192  # rows of a finite X evaluated at once: bounds memory, results do not depend on it
+
+
+class MultiFidelityUCB:
+    """φ(u) = min_m φ_m(u), φ_m = μ_m + β_t^½ σ_m + ζ_m, eq. (mfgpucbDefn).
+
+    At a kink, where two bounds are equal, the gradient is that of the lowest m. Where the models come from
+    surrogates of one class that offers the fused `upper_bound`, that is used.
+    """
+
+    def __init__(
+        self, models: Sequence[Model], surrogates: Sequence[Surrogate], beta: float, zetas: Sequence[float]
+    ) -> None:
+        self._models = list(models)
+        self._beta = beta
+        self._zetas = [float(z) for z in zetas]
+        kinds = {type(surrogate) for surrogate in surrogates}
+        self._fused: Callable[..., Any] | None = (
+            getattr(surrogates[0], "upper_bound", None) if len(kinds) == 1 else None
+        )
+
+    def __call__(self, u: Array) -> Array:
+        """φ at the rows of u."""
+        if self._fused is not None:
+            return np.asarray(self._fused(self._models, u, self._beta, self._zetas))
+        bounds = []
+        for model, zeta in zip(self._models, self._zetas, strict=True):
+            mean, var = model.posterior(u)
+            bounds.append(mean + np.sqrt(self._beta * var) + zeta)
+        return np.asarray(np.min(bounds, axis=0))
+
+    def gradient(self, u: Array) -> tuple[Array, Array]:
+        """φ and the gradient of the smallest bound at the rows of u."""
+        if self._fused is not None:
+            value, slope = self._fused(self._models, u, self._beta, self._zetas, grad=True)
+            return np.asarray(value), np.asarray(slope)
+        value = np.full(len(u), np.inf)
+        slope = np.zeros(u.shape)
+        root = np.sqrt(self._beta)
+        for model, zeta in zip(self._models, self._zetas, strict=True):
+            mean, var, dmean, dvar = model.posterior_gradient(u)
+            sigma = np.sqrt(var)
+            bound = mean + root * sigma + zeta
+            # σ has no gradient where it is 0 (at a noiseless row): the mean's alone is used there.
+            half = np.where(sigma > 0, 0.5 * root / np.where(sigma > 0, sigma, 1.0), 0.0)
+            lower = bound < value
+            value = np.where(lower, bound, value)
+            slope = np.where(lower[:, None], dmean + half[:, None] * dvar, slope)
+        return value, slope
+
+
+def argmax(
+    acquisition: Acquisition,
+    domain: Domain,
+    maximiser: Maximiser,
+    rng: np.random.Generator,
+    t: int,
+    avoid: BoolArray | None = None,
+) -> Array:
+    """The maximum of the acquisition over X: exact on a finite set, by the maximiser otherwise.
+
+    `avoid` marks points of a finite set that must not be chosen; the first of equal points is taken.
+    """
+    points = domain.points
+    if points is None:
+        return maximiser.maximise(acquisition, domain, rng, t)
+    if avoid is not None and avoid.all():
+        raise Exhausted("a finite set must have a point left to query, got none", which="points")
+    best, best_value = -1, -np.inf
+    for start in range(0, len(points), CHUNK):
+        values = acquisition(points[start : start + CHUNK])
+        if avoid is not None:
+            values = np.where(avoid[start : start + CHUNK], -np.inf, values)
+        i = int(np.argmax(values))
+        if best < 0 or values[i] > best_value:
+            best, best_value = start + i, float(values[i])
+    return np.array(points[best])

@@ -1,0 +1,145 @@
+"""One model per fidelity, each conditioned on its own fidelity's data only (section "MF-GP-UCB" of the paper).
+
+When to relearn: the hyper-parameters of fidelity m are learnt again as soon as its rows have grown by GROWTH (10 %)
+since they were last learnt, at least by one row. The number of fits up to n rows is then about log n / log 1.1, so that
+their total cost is a constant times the cost of the last one, while few rows (when a row changes most) are refitted
+each time. Between fits rows are appended.
+
+A fidelity with fewer than `own` rows cannot say much about its hyper-parameters, and nothing at all about its scale
+with none. It borrows them from the nearest fidelity that has enough (the lower one if there are two): its model is
+fitted to those rows, then emptied, and conditioned on its own rows. The scale of its prior so follows the data's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from math import ceil
+
+import numpy as np
+
+from mfopt.protocols import Array, Model, Query, Record, Surrogate
+
+GROWTH = 0.1
+_LEARNING_STREAM = 2  # keeps the generators used here apart from those of the initial design
+
+
+class FidelityModels:
+    """The models of the fidelities `used`, positions 0..K−1 in everything below standing for used[0] < used[1] < ..."""
+
+    def __init__(
+        self,
+        surrogates: Sequence[Surrogate],
+        noises: Sequence[float | None],
+        used: Sequence[int],
+        dim: int,
+        seed: int,
+        own: int | None = None,
+    ) -> None:
+        self.used = tuple(used)
+        self._position = {m: k for k, m in enumerate(self.used)}
+        self._seed = seed
+        self._dim = dim
+        self._own = min(dim + 1, 5) if own is None else own
+        self._noises = [noises[m] for m in self.used]
+        self.models: list[Model] = [surrogates[m].model(dim, noises[m]) for m in self.used]
+        self._u: list[list[Array]] = [[] for _ in self.used]
+        self._y: list[list[float]] = [[] for _ in self.used]
+        self._learnt_at = [-1] * len(self.used)  # rows when last learnt; −1: never
+        self._lender: list[tuple[int, int] | None] = [None] * len(self.used)
+
+    def add(self, record: Record) -> None:
+        """Take a told value; failed evaluations and fidelities not in use are passed over."""
+        k = self._position.get(record.fidelity)
+        if k is not None and record.y is not None:
+            self._u[k].append(record.u)
+            self._y[k].append(record.y)
+
+    def count(self, k: int) -> int:
+        """Number of values known at position k."""
+        return len(self._y[k])
+
+    def rows(self, k: int) -> tuple[Array, Array]:
+        """Points (n, dim) and values (n,) of position k, in the order told."""
+        u = np.array(self._u[k]) if self._u[k] else np.empty((0, self._dim))
+        return u, np.array(self._y[k])
+
+    @property
+    def spread(self) -> float:
+        """The largest range of values within one fidelity."""
+        return max((float(np.ptp(y)) for y in self._y if y), default=0.0)
+
+    def noiseless(self, k: int) -> bool:
+        """Whether asking the same point again at position k would tell nothing new.
+
+        Known noise decides; otherwise repeated points do, by whether they ever disagreed; otherwise the learnt noise,
+        by whether it is below 1e-4 of the values' variance.
+        """
+        known = self._noises[k]
+        if known is not None:
+            return known == 0.0
+        first: dict[bytes, float] = {}
+        for u, y in zip(self._u[k], self._y[k], strict=True):
+            if first.setdefault(u.tobytes(), y) != y:
+                return False
+        if len(first) < self.count(k):
+            return True
+        learnt = self.models[k].describe().get("noise", 0.0)
+        return bool(learnt <= 1e-4 * np.var(self._y[k])) if self.count(k) > 1 else True
+
+    def noise(self, k: int) -> float:
+        """The noise variance at position k: known, or learnt, or 0 for a model that does not tell."""
+        known = self._noises[k]
+        return float(self.models[k].describe().get("noise", 0.0)) if known is None else known
+
+    def update(self) -> None:
+        """Bring every model up to date with the values told: learn where it is due, otherwise append."""
+        for k, model in enumerate(self.models):
+            n = self.count(k)
+            if n >= self._own:
+                if self._learnt_at[k] < 0 or n - self._learnt_at[k] >= max(1, ceil(GROWTH * self._learnt_at[k])):
+                    model.fit(*self.rows(k), self._generator(k))
+                    self._learnt_at[k] = n
+            else:
+                self._borrow(k)
+            if model.n < n:
+                u, y = self.rows(k)
+                model.extend(u[model.n :], y[model.n :])
+
+    def _borrow(self, k: int) -> None:
+        """Give model k the hyper-parameters that the lender's rows suggest, and no rows."""
+        enough = [j for j in range(len(self.models)) if self.count(j) >= self._own]
+        # No fidelity has enough rows: the one that has most lends what it can, possibly to itself.
+        lenders = enough or [max(range(len(self.models)), key=self.count)]
+        j = min(lenders, key=lambda j: (abs(j - k), j))
+        n = self.count(j)
+        before = self._lender[k]
+        if n == 0 or (before is not None and before[0] == j and n < (1 + GROWTH) * before[1]):
+            return
+        self.models[k].fit(*self.rows(j), self._generator(k))
+        self.models[k].truncate(0)
+        self._lender[k] = (j, n)
+
+    def _generator(self, k: int) -> np.random.Generator:
+        return np.random.default_rng([self._seed, _LEARNING_STREAM, self.used[k], self.count(k)])
+
+    @contextmanager
+    def hallucinated(self, pending: Sequence[Query]) -> Iterator[None]:
+        """Within, each pending query counts as told with its model's mean there: widths shrink, means stay."""
+        before = [model.n for model in self.models]
+        try:
+            for k, model in enumerate(self.models):
+                points = [q.u for q in pending if self._position.get(q.fidelity) == k]
+                if points:
+                    u = np.array(points)
+                    model.extend(u, model.posterior(u)[0])
+            yield
+        finally:
+            for model, n in zip(self.models, before, strict=True):
+                if model.n > n:
+                    model.truncate(n)
+
+    def at(self, u: Array) -> tuple[Array, Array]:
+        """Means and standard deviations (K,) of all models at one point."""
+        both = [model.posterior(u[None, :]) for model in self.models]
+        return np.array([mean[0] for mean, _ in both]), np.sqrt([var[0] for _, var in both])

@@ -1,0 +1,67 @@
+"""Why a query was chosen: what `trial.reason` holds and prints."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from math import inf, isfinite, isnan
+
+
+@dataclass(frozen=True)
+class Reason:
+    """The terms of eq. (mfgpucbDefn) at the chosen point, one entry per fidelity that the method looks at.
+
+    φ_m = μ_m + β_t^½ σ_m + ζ_m; φ = min_m φ_m. A fidelity without data has φ_m = +∞ (it is left out of the minimum)
+    and width +∞. `gamma` is +∞ for the target, which has no threshold. For minimisation φ_m is a lower bound.
+    """
+
+    kind: str  # "initial design", "ucb", "check of ζ", "last target query"
+    text: str  # why this fidelity, in words
+    fidelity: int  # the fidelity chosen, 0-based
+    t: int = 0
+    beta: float = 0.0
+    fidelities: tuple[int, ...] = ()
+    mean: tuple[float, ...] = ()  # μ_m(x)
+    width: tuple[float, ...] = ()  # β_t^½ σ_m(x)
+    zeta: tuple[float, ...] = ()
+    phi: tuple[float, ...] = ()
+    gamma: tuple[float, ...] = ()
+    bound: str = "upper"
+
+    @property
+    def minimum(self) -> int | None:
+        """The fidelity whose bound is the tightest one, and so φ; None when no bound is known."""
+        if not any(isfinite(p) for p in self.phi):
+            return None
+        sign = 1.0 if self.bound == "upper" else -1.0
+        return self.fidelities[min(range(len(self.phi)), key=lambda k: sign * self.phi[k])]
+
+    def negated(self) -> Reason:
+        """The same choice told in the user's unit when the user minimises: means and bounds change their sign."""
+        return replace(
+            self,
+            mean=tuple(-v for v in self.mean),
+            phi=tuple(-v for v in self.phi),
+            bound="lower" if self.bound == "upper" else "upper",
+        )
+
+    def __str__(self) -> str:
+        head = f"{self.kind}: fidelity {self.fidelity}, {self.text}"
+        if not self.fidelities:
+            return head
+        sign = "+" if self.bound == "upper" else "-"
+        columns = ("fidelity", "mean μ", "width β½σ", "ζ", f"{self.bound} bound φ = μ {sign} β½σ {sign} ζ", "γ")
+        rows: list[tuple[str, ...]] = [columns]
+        for k, m in enumerate(self.fidelities):
+            marks = ("*" if m == self.minimum else "") + ("<" if m == self.fidelity else "")
+            values = (self.mean[k], self.width[k], self.zeta[k], self.phi[k], self.gamma[k])
+            rows.append((f"{m}{marks}", *(_show(v) for v in values)))
+        widths = [max(len(row[j]) for row in rows) for j in range(len(columns))]
+        table = ["  ".join(cell.rjust(w) for cell, w in zip(row, widths, strict=True)) for row in rows]
+        tightest = "smallest" if self.bound == "upper" else "largest"
+        foot = f"t = {self.t}, β = {self.beta:.4g}; * the {tightest} bound, < the fidelity chosen"
+        return "\n".join([head, *("  " + line for line in table), "  " + foot])
+
+
+def _show(value: float) -> str:
+    """Six digits; a dash where there is nothing to show."""
+    return "-" if isnan(value) or value in (inf, -inf) else f"{value:.6g}"
