@@ -1,0 +1,26 @@
+"""Gradient ascent from the best of many random points."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mfopt.errors import InputError
+from mfopt.protocols import Acquisition, Array, Domain
+from mfopt_plugins.maximisers._polish import polish
+
+
+class Multistart:
+    """`samples` uniform points of X in one batch (by default 200 dim + 2t, at most 4000), then `climbs` ascents."""
+
+    def __init__(self, samples: int | None = None, climbs: int = 8) -> None:
+        if samples is not None and samples < 1:
+            raise InputError(f"samples must be at least 1, got {samples}")
+        if climbs < 1:
+            raise InputError(f"climbs must be at least 1, got {climbs}")
+        self._samples = samples
+        self._climbs = climbs
+
+    def maximise(self, acquisition: Acquisition, domain: Domain, rng: np.random.Generator, t: int) -> Array:
+        """The best point found, in X."""
+        candidates = domain.sample(self._samples or min(200 * domain.dim + 2 * t, 4000), rng)
+        return polish(acquisition, domain, candidates, acquisition(candidates), self._climbs, rng)
