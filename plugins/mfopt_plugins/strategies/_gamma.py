@@ -1,0 +1,56 @@
+"""The thresholds γ_m below which a fidelity is left for the next one: given, or grown while the method is stuck.
+
+γ_m starts at 1 % of the range of the initial values and is doubled when nothing above m was queried for more than
+λ_{m+1}/λ_m iterations (section "Choice of γ_m's"); the count then starts again. With `shrink` > 1, which is not in the
+paper, γ_m is divided by it after each query above m, but not below its start.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+import numpy as np
+
+from mfopt.protocols import Array
+
+START = 0.01  # of the range of the initial values
+
+
+class GammaRule:
+    """γ_m for the positions 0..K−2; the target has no threshold."""
+
+    def __init__(self, costs: Sequence[float], given: Sequence[float] | None, shrink: float) -> None:
+        self._patience = [high / low for low, high in pairwise(costs)]
+        self._fixed = given is not None
+        self._gamma = [float(g) for g in given or [0.0] * len(self._patience)]
+        self._least = list(self._gamma)
+        self._waited = [0] * len(self._patience)
+        self._shrink = shrink
+        self.started = self._fixed
+
+    def start(self, spread: float) -> None:
+        """Set every γ_m from the range of the initial values."""
+        self._gamma = [START * spread] * len(self._patience)
+        self._least = list(self._gamma)
+        self.started = True
+
+    def values(self) -> Array:
+        """γ_m of every position, +∞ for the target."""
+        return np.array([*self._gamma, np.inf])
+
+    def queried(self, k: int, widths: Array) -> None:
+        """Count an iteration that queried position k at a point where the positions have these β_t^½ σ_m."""
+        if self._fixed:
+            return
+        for m, patience in enumerate(self._patience):
+            if k > m:
+                self._waited[m] = 0
+                self._gamma[m] = max(self._gamma[m] / self._shrink, self._least[m])
+                continue
+            self._waited[m] += 1
+            if self._waited[m] > patience:
+                # Twice 0 is 0: a γ that started from constant values takes the width that holds the method here.
+                stuck = self._gamma[m] or (float(widths[m]) if np.isfinite(widths[m]) else 0.0)
+                self._gamma[m] = 2 * stuck
+                self._waited[m] = 0

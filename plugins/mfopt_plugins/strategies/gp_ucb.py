@@ -1,0 +1,31 @@
+"""GP-UCB, the single-fidelity method that MF-GP-UCB extends."""
+
+from __future__ import annotations
+
+from mfopt_plugins.strategies._ucb import Mode, UCBStrategy
+
+
+class GPUCB(UCBStrategy):
+    """GP-UCB (Srinivas et al.) on the target alone; other fidelities' data are ignored.
+
+    mode             "practical": β_t = beta_factor · d log(2t). "theory": the β_t of Theorem (gpucb), for finite X or
+                     for X = [0, 1]^d.
+    initial_capital  Λ₀ of the initial design, all spent at the target; by default see mfopt.design. 0 for none.
+    beta_factor      of practical mode; the paper has 0.2.
+    delta, a, b      theory mode: δ and the constants of the kernel (see mfopt.theory).
+    """
+
+    def __init__(
+        self,
+        mode: Mode = "practical",
+        initial_capital: float | None = None,
+        beta_factor: float = 0.2,
+        delta: float = 0.1,
+        a: float = 1.0,
+        b: float = 1.0,
+    ) -> None:
+        super().__init__(mode, None, None, initial_capital, beta_factor, 1.0, delta, 1.0, a, b)
+
+    def fidelities(self, count: int) -> tuple[int, ...]:
+        """The target alone."""
+        return (count - 1,)

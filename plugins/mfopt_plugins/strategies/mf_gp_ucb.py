@@ -1,0 +1,38 @@
+"""MF-GP-UCB, the paper's method."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from mfopt_plugins.strategies._ucb import Mode, UCBStrategy
+
+
+class MFGPUCB(UCBStrategy):
+    """Multi-fidelity GP-UCB, Algorithm (mfgpucb), on all fidelities of the problem; with one it is GP-UCB.
+
+    mode             "practical": β_t = beta_factor · d log(2t), ζ and γ grown from data (section "Some Implementation
+                     Details"). "theory": fixed ζ and γ and the β_t of Theorems (discreteThm) or (compactThm).
+    zetas            bounds ζ_m for the fidelities below the target, None for those to be learnt; by default the
+                     problem's. Theory mode needs all of them.
+    gammas           fixed thresholds γ_m for the fidelities below the target. By default practical mode grows them and
+                     theory mode takes γ_m = ζ_m √(λ_m/λ_{m+1}).
+    initial_capital  Λ₀ of the initial design; by default see mfopt.design. 0 for none.
+    beta_factor      of practical mode; the paper has 0.2.
+    gamma_shrink     practical mode: γ_m is divided by it after a query above m; the paper has 1 (never).
+    delta, xi, a, b  theory mode: δ, ξ and the constants of the kernel (see mfopt.theory); X is [0, 1]^d there.
+    """
+
+    def __init__(
+        self,
+        mode: Mode = "practical",
+        zetas: Sequence[float | None] | None = None,
+        gammas: Sequence[float] | None = None,
+        initial_capital: float | None = None,
+        beta_factor: float = 0.2,
+        gamma_shrink: float = 1.0,
+        delta: float = 0.1,
+        xi: float = 1.0,
+        a: float = 1.0,
+        b: float = 1.0,
+    ) -> None:
+        super().__init__(mode, zetas, gammas, initial_capital, beta_factor, gamma_shrink, delta, xi, a, b)
