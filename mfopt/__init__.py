@@ -18,6 +18,7 @@ from mfopt.errors import (
 )
 from mfopt.fidelities import Fidelity
 from mfopt.finite import FiniteSet
+from mfopt.loop import maximize, minimize
 from mfopt.optimizer import Optimizer
 from mfopt.trial import Best, Trial
 
@@ -40,6 +41,8 @@ __all__ = [
     "Trial",
     "UnknownPlugin",
     "UnknownTrial",
+    "maximize",
+    "minimize",
     "problems",
     "regret",
 ]
