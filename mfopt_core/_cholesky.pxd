@@ -1,22 +1,24 @@
+cimport cython
+
 cdef enum:
     BLOCK = 128  # rows per block row: large enough for full-speed BLAS, small enough to waste little memory
 
+
+@cython.final
 cdef class Factor:
     cdef Py_ssize_t n  # rows of L
     cdef Py_ssize_t allocated  # block rows that own memory
-    cdef Py_ssize_t table  # capacity of `rows`, in block rows; of `rdiag` and `jitter`, in blocks of numbers
+    cdef Py_ssize_t table  # capacity of `rows`, in block rows, and of `rdiag`, in blocks of numbers
     cdef double **rows  # rows[b]: block row b
     cdef double *rdiag  # 1 / L_ii
-    cdef double *jitter  # what was added to K_ii
 
     cdef int reserve(self, Py_ssize_t n) noexcept nogil
     cdef double *row(self, Py_ssize_t i) noexcept nogil
-    cdef void complete(self, Py_ssize_t m) noexcept nogil
-    cdef void _complete_one(self) noexcept nogil
-    cdef void _complete_block(self, Py_ssize_t b, Py_ssize_t first, Py_ssize_t m) noexcept nogil
-    cdef void _pivot(self, double *l, double diagonal) noexcept nogil
+    cdef int complete(self, Py_ssize_t m, double floor) noexcept nogil
+    cdef int _complete_one(self, double floor) noexcept nogil
+    cdef int _complete_block(self, Py_ssize_t b, Py_ssize_t first, Py_ssize_t m, double floor) noexcept nogil
+    cdef int _pivot(self, double *lrow, double diagonal, double floor) noexcept nogil
     cdef void truncate(self, Py_ssize_t n) noexcept nogil
     cdef void forward(self, Py_ssize_t q, double *v, Py_ssize_t ld) noexcept nogil
     cdef void backward(self, Py_ssize_t q, double *v, Py_ssize_t ld) noexcept nogil
     cdef void copy_to(self, double *dense, Py_ssize_t ld) noexcept nogil
-    cdef double largest_jitter(self) noexcept nogil

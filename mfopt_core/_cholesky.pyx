@@ -12,11 +12,9 @@ their size. Each □…□ is a plain rectangle, so a batched solve is one dgemm
 
 Rows are added in two steps: the caller writes rows of K into `row(i)`, then `complete(m)` turns the m new rows into
 rows of L in place, O(n²) each; rows that are already there are never touched. Forgetting rows is a change of n.
-
-Jitter. A pivot K_ii − Σ l_ip² that falls below FLOOR = 4 eps · K_ii is rounding noise. Then exactly what is missing is
-added to K_ii, the smallest amount that works, and recorded for the row.
 """
 
+cimport cython
 from libc.math cimport sqrt
 from libc.stdlib cimport free, malloc, realloc
 from libc.string cimport memcpy, memset
@@ -24,11 +22,11 @@ from libc.string cimport memcpy, memset
 from mfopt_core._blas cimport gemm_nn, gemm_nt, gemm_tn, trsm_lower, trsm_lower_transposed, trsm_right
 from mfopt_core._rows cimport mf_backward, mf_dot, mf_forward
 
-cdef double FLOOR = 4.0 * 2.220446049250313e-16
 # Up to this many right-hand sides are solved one by one: the matrix is read once for each, but without BLAS's start-up.
 cdef Py_ssize_t FEW = 3
 
 
+@cython.final
 cdef class Factor:
     """L of K = L Lᵀ, growing by rows. A C-level object: errors of use are the caller's."""
 
@@ -38,7 +36,6 @@ cdef class Factor:
             free(self.rows[b])
         free(self.rows)
         free(self.rdiag)
-        free(self.jitter)
 
     cdef int reserve(self, Py_ssize_t n) noexcept nogil:
         """Memory for n rows; 0, or −1 when there is none (then nothing has changed)."""
@@ -56,10 +53,6 @@ cdef class Factor:
             if numbers == NULL:
                 return -1
             self.rdiag = numbers
-            numbers = <double *>realloc(self.jitter, table * BLOCK * sizeof(double))
-            if numbers == NULL:
-                return -1
-            self.jitter = numbers
             self.table = table
         while self.allocated < need:
             block = <double *>malloc(BLOCK * (self.allocated + 1) * BLOCK * sizeof(double))
@@ -82,38 +75,42 @@ cdef class Factor:
             self.allocated -= 1
             free(self.rows[self.allocated])
 
-    cdef void complete(self, Py_ssize_t m) noexcept nogil:
-        """Turn rows n .. n + m − 1, where the caller wrote K_ij for j ≤ i, into rows of L."""
-        cdef Py_ssize_t b, count, i, end = self.n + m
+    cdef int complete(self, Py_ssize_t m, double floor) noexcept nogil:
+        """Turn rows n .. n + m − 1, where the caller wrote K_ij for j ≤ i, into rows of L.
+
+        0, or −1 when a pivot is below `floor`; then the rows before that one are rows of L.
+        """
+        cdef Py_ssize_t b, count, _, end = self.n + m
         while self.n < end:
             b = self.n // BLOCK
             count = (b + 1) * BLOCK - self.n
             if count > end - self.n:
                 count = end - self.n
             if count <= FEW:
-                for i in range(count):
-                    self._complete_one()
-            else:
-                self._complete_block(b, self.n - b * BLOCK, count)
+                for _ in range(count):
+                    if self._complete_one(floor):
+                        return -1
+            elif self._complete_block(b, self.n - b * BLOCK, count, floor):
+                return -1
+        return 0
 
-    cdef void _complete_one(self) noexcept nogil:
+    cdef int _complete_one(self, double floor) noexcept nogil:
         """l = L⁻¹ k and the pivot."""
-        cdef double *l = self.row(self.n)
-        mf_forward(self.n, BLOCK, self.rows, self.rdiag, l)
-        self._pivot(l, l[self.n])
+        cdef double *lrow = self.row(self.n)
+        mf_forward(self.n, BLOCK, self.rows, self.rdiag, lrow)
+        return self._pivot(lrow, lrow[self.n], floor)
 
-    cdef void _pivot(self, double *l, double diagonal) noexcept nogil:
-        """Close row n, complete but for L_nn, with K_nn = diagonal."""
-        cdef double pivot = diagonal - mf_dot(self.n, l, l), floor = FLOOR * diagonal
-        self.jitter[self.n] = 0.0
+    cdef int _pivot(self, double *lrow, double diagonal, double floor) noexcept nogil:
+        """Close row n, complete but for L_nn = √(K_nn − Σ l_j²), with K_nn = diagonal."""
+        cdef double pivot = diagonal - mf_dot(self.n, lrow, lrow)
         if not pivot >= floor:
-            self.jitter[self.n] = floor - pivot
-            pivot = floor
-        l[self.n] = sqrt(pivot)
-        self.rdiag[self.n] = 1.0 / l[self.n]
+            return -1
+        lrow[self.n] = sqrt(pivot)
+        self.rdiag[self.n] = 1.0 / lrow[self.n]
         self.n += 1
+        return 0
 
-    cdef void _complete_block(self, Py_ssize_t b, Py_ssize_t first, Py_ssize_t m) noexcept nogil:
+    cdef int _complete_block(self, Py_ssize_t b, Py_ssize_t first, Py_ssize_t m, double floor) noexcept nogil:
         """The same for m rows of block row b, the first of which is row `first` of the block, by BLAS.
 
         X = the new rows left of the diagonal block: X_c ← (K_c − Σ_{p<c} X_p L_cpᵀ) L_cc⁻ᵀ for c = 0 .. b − 1; then
@@ -122,8 +119,8 @@ cdef class Factor:
         cdef Py_ssize_t ld = (b + 1) * BLOCK, c, i, j, offset = b * BLOCK
         cdef double *block = self.rows[b]
         cdef double *x = block + first * ld
-        cdef double *l
-        cdef double *diagonal = self.jitter + offset + first  # K_ii waits here until its row is closed
+        cdef double *lrow
+        cdef double *diagonal = self.rdiag + offset + first  # K_ii waits here until its row is closed
         for i in range(m):
             diagonal[i] = x[i * ld + offset + first + i]
         for c in range(b):
@@ -131,10 +128,12 @@ cdef class Factor:
             trsm_right(m, BLOCK, self.rows[c] + c * BLOCK, (c + 1) * BLOCK, x + c * BLOCK, ld)
         gemm_nt(m, first + m, offset, x, ld, block, ld, x + offset, ld)
         for i in range(m):
-            l = x + i * ld + offset
+            lrow = x + i * ld + offset
             for j in range(first + i):
-                l[j] = (l[j] - mf_dot(j, l, block + j * ld + offset)) * self.rdiag[offset + j]
-            self._pivot(x + i * ld, diagonal[i])
+                lrow[j] = (lrow[j] - mf_dot(j, lrow, block + j * ld + offset)) * self.rdiag[offset + j]
+            if self._pivot(x + i * ld, diagonal[i], floor):
+                return -1
+        return 0
 
     cdef void forward(self, Py_ssize_t q, double *v, Py_ssize_t ld) noexcept nogil:
         """V ← L⁻¹ V for V (n, q), row-major with row length ld."""
@@ -168,11 +167,3 @@ cdef class Factor:
         for i in range(self.n):
             memcpy(dense + i * ld, self.row(i), (i + 1) * sizeof(double))
             memset(dense + i * ld + i + 1, 0, (self.n - i - 1) * sizeof(double))
-
-    cdef double largest_jitter(self) noexcept nogil:
-        cdef double largest = 0.0
-        cdef Py_ssize_t i
-        for i in range(self.n):
-            if self.jitter[i] > largest:
-                largest = self.jitter[i]
-        return largest

@@ -9,12 +9,15 @@ cdef enum:
 
 cdef double *workspace(Py_ssize_t count) except NULL
 
+
+@cython.final
 cdef class GP:
     cdef readonly Kernel kernel
     cdef readonly double noise
     cdef readonly double mean
     cdef Factor factor
-    cdef double eta  # noise / scale: the diagonal of the normalised K is 1 + eta
+    cdef double eta  # noise / scale
+    cdef double delta  # jitter / scale: the diagonal of the normalised K is 1 + eta + delta
     cdef double root  # √scale
     cdef Py_ssize_t capacity  # of the arrays below, in blocks of BLOCK rows
     cdef double *points  # X, (n, d)
@@ -29,6 +32,7 @@ cdef class GP:
 
     cdef int bind(self, Py_ssize_t d) except -1
     cdef int reserve(self, Py_ssize_t n) except -1
+    cdef int factorise(self, Py_ssize_t first, Py_ssize_t end) noexcept nogil
     cdef int extend_checked(self, Py_ssize_t q, const double *x, const double *y) except -1
     cdef void cross(self, Py_ssize_t q, const double *soa, Py_ssize_t ld, double *v) noexcept nogil
     cdef void moments(self, Py_ssize_t q, const double *v, double *mean, double *var) noexcept nogil

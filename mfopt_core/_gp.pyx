@@ -4,7 +4,7 @@ Notation: n rows of data X (n, d), y (n,); prior mean m (a constant), kernel k w
 
 Everything inside is normalised by s, so that the scale of y never meets the limits of float64:
 
-    K = R + (η²/s) I = L Lᵀ,   R_ij = k(x_i, x_j)/s          L: mfopt_core._cholesky
+    K = R + (η²/s + δ) I = L Lᵀ,   R_ij = k(x_i, x_j)/s      L: mfopt_core._cholesky; δ: jitter, normally 0
     z = L⁻¹ (y − m)/√s,        α = L⁻ᵀ z
     v = L⁻¹ r(x),              r(x)_i = k(x_i, x)/s
 
@@ -13,17 +13,24 @@ Everything inside is normalised by s, so that the scale of y never meets the lim
     log marginal likelihood:       −½ zᵀz − Σ_i log L_ii − ½ n log(2πs)
 
 A row of data adds a row to L and a number to z; nothing that is there changes, so truncate only forgets.
+
+Jitter. Without noise K can be singular to rounding (duplicates, smooth kernels with close points). When a pivot shows
+that, δ becomes 1e-14, then ten times more until the factorisation succeeds: the smallest power that works. It must be
+the same for all rows: jitter on the failing row alone leaves earlier rows free to extrapolate without bound, and their
+rounding errors grow exponentially. So this, and only this, factorises anew, a few times in the life of a GP.
+
 One lock per GP: calls on one GP from several threads are safe and take turns, calls on different GPs run in parallel.
 """
 
 cimport cython
 cimport numpy as cnp
-from libc.math cimport INFINITY, fabs, log, sqrt
+from libc.math cimport fabs, log, sqrt
+from libc.stdint cimport uint64_t
 from libc.stdlib cimport free, malloc, realloc
 from libc.string cimport memcpy, memset
 
 from mfopt_core._arrays cimport as_number, as_points, as_vector, data, new_matrix, new_vector, to_soa
-from mfopt_core._blas cimport gemv_t, potri, syrk_tn
+from mfopt_core._blas cimport potri, syrk_tn
 from mfopt_core._cholesky cimport BLOCK, Factor
 from mfopt_core._kernels cimport Kernel
 from mfopt_core._rows cimport mf_accumulate, mf_dot, mf_weighted_diff, mf_weighted_sq
@@ -33,7 +40,8 @@ import numpy as np
 cnp.import_array()
 
 cdef double LOG_2PI = 1.8378770664093453
-cdef double SAMPLE_JITTER = 1e-14  # relative to the prior variance; far below what a draw can show
+cdef double PIVOT_NOISE = 1e-15  # a normalised pivot below this is nothing but rounding
+cdef double FIRST_JITTER = 1e-14
 
 
 cdef double *workspace(Py_ssize_t count) except NULL:
@@ -57,6 +65,7 @@ cdef inline Py_ssize_t rows_of(Py_ssize_t b, Py_ssize_t n) noexcept nogil:
     return n - b * BLOCK if n - b * BLOCK < BLOCK else BLOCK
 
 
+@cython.final
 cdef class GP:
     """A Gaussian process with a constant prior mean.
 
@@ -117,6 +126,8 @@ cdef class GP:
             self.factor.truncate(n)
             if self.alpha_rows > n:
                 self.alpha_rows = 0
+            if n == 0:
+                self.delta = 0.0
 
     cdef int bind(self, Py_ssize_t d) except -1:
         """Fix the number of dimensions, once."""
@@ -151,8 +162,7 @@ cdef class GP:
 
     cdef int extend_checked(self, Py_ssize_t q, const double *x, const double *y) except -1:
         """Add q valid rows; d is bound."""
-        cdef Py_ssize_t i, b, first, d = self.kernel.d
-        cdef double *row
+        cdef Py_ssize_t i, first, d = self.kernel.d
         with self.lock:
             first = self.factor.n
             self.reserve(first + q)
@@ -161,17 +171,35 @@ cdef class GP:
                 memcpy(self.values + first, y, q * sizeof(double))
                 for i in range(first, first + q):
                     to_soa(1, d, self.points + i * d, self.soa[i // BLOCK] + i % BLOCK, BLOCK)
-                    self.ids[i] = self.next_id
-                    self.next_id += 1
-                    row = self.factor.row(i)
-                    for b in range(i // BLOCK + 1):
-                        self.kernel.row(rows_of(b, i), self.soa[b], BLOCK, self.points + i * d, row + b * BLOCK)
-                    row[i] = 1.0 + self.eta
-                self.factor.complete(q)
-                for i in range(first, first + q):
-                    self.z[i] = (
-                        (self.values[i] - self.mean) / self.root - mf_dot(i, self.factor.row(i), self.z)
-                    ) * self.factor.rdiag[i]
+                while self.factorise(first, first + q):
+                    self.delta = 10.0 * self.delta if self.delta > 0.0 else FIRST_JITTER
+                    self.alpha_rows = 0
+                    self.factor.n = 0
+                    q += first
+                    first = 0
+        return 0
+
+    cdef int factorise(self, Py_ssize_t first, Py_ssize_t end) noexcept nogil:
+        """Rows first .. end − 1 of L and z from the data; −1 when K is not positive definite to rounding.
+
+        In exact arithmetic a pivot is at least the diagonal's addition η²/s + δ. One below half of it, or of the order
+        of eps where there is none, is rounding noise that later rows would amplify.
+        """
+        cdef Py_ssize_t i, b, d = self.kernel.d
+        cdef double *row
+        for i in range(first, end):
+            row = self.factor.row(i)
+            for b in range(i // BLOCK + 1):
+                self.kernel.row(rows_of(b, i), self.soa[b], BLOCK, self.points + i * d, row + b * BLOCK)
+            row[i] = 1.0 + self.eta + self.delta
+        if self.factor.complete(end - first, 0.5 * (self.eta + self.delta) + PIVOT_NOISE):
+            return -1
+        for i in range(first, end):
+            self.z[i] = (
+                (self.values[i] - self.mean) / self.root - mf_dot(i, self.factor.row(i), self.z)
+            ) * self.factor.rdiag[i]
+            self.ids[i] = self.next_id
+            self.next_id += 1
         return 0
 
     # -- posterior -------------------------------------------------------------------------------------------
@@ -274,7 +302,6 @@ cdef class GP:
     ) noexcept nogil:
         """∇μ and ∇σ² at one point, given w = L⁻ᵀ v there with stride ldw; α is current; buffer holds BLOCK numbers."""
         cdef Py_ssize_t b, i, c, count, n = self.factor.n, d = self.kernel.d
-        cdef double slope
         memset(dmean, 0, d * sizeof(double))
         memset(dvar, 0, d * sizeof(double))
         for b in range((n + BLOCK - 1) // BLOCK):
@@ -328,15 +355,19 @@ cdef class GP:
         cdef double *mu = data(mean)
         cdef double *out = data(draws)
         cdef Factor factor = Factor.__new__(Factor)
-        cdef double scale = self.kernel.scale
+        cdef double scale = self.kernel.scale, delta = FIRST_JITTER
         if factor.reserve(q):
             raise MemoryError(f"no memory for a factor of {q} rows")
         with nogil:
-            for i in range(q):  # normalised like K, with the prior's jitter: a known function value has no variance
-                for j in range(i):
-                    factor.row(i)[j] = c[i * q + j] / scale
-                factor.row(i)[i] = c[i * q + i] / scale + SAMPLE_JITTER
-            factor.complete(q)
+            while True:  # normalised like K; where the function is known the variance is 0, so jitter is the rule here
+                for i in range(q):
+                    for j in range(i):
+                        factor.row(i)[j] = c[i * q + j] / scale
+                    factor.row(i)[i] = c[i * q + i] / scale + delta
+                if factor.complete(q, 0.5 * delta) == 0:
+                    break
+                factor.n = 0
+                delta *= 10.0
             for j in range(size):
                 for i in range(q - 1, -1, -1):  # L ξ in place, from the end: row i needs ξ_0 .. ξ_i only
                     out[j * q + i] = mu[i] + self.root * mf_dot(i + 1, factor.row(i), out + j * q)
@@ -404,9 +435,9 @@ cdef class GP:
             residual += (self.z[i] / unit) * (self.z[i] / unit)
         for c in range(d):
             out[c] *= unit * unit
-        # R = K − (η²/s) I, so tr((ααᵀ − K⁻¹) R) = zᵀz − n − (η²/s)(αᵀα − tr K⁻¹)
-        out[d + 1] = 0.5 * self.eta * (squares * unit * unit - trace)
-        out[d] = 0.5 * (residual * unit * unit - n) - out[d + 1]
+        # ∂K/∂log s = K − (η²/s) I (jitter grows with s), and tr((ααᵀ − K⁻¹) K) = zᵀz − n
+        out[d + 1] = 0.5 * self.eta * unit * unit * (squares - trace / unit / unit)
+        out[d] = 0.5 * unit * unit * (residual - n / unit / unit) - out[d + 1]
         out[d + 2] = alphas * unit / self.root
 
     def track(self, x, bint lazy=False):
@@ -429,15 +460,8 @@ cdef class GP:
 
     @property
     def jitter(self):
-        """The largest variance that had to be added to an observation's noise; 0.0 normally."""
-        with self.lock:
-            return self.kernel.scale * self.factor.largest_jitter()
-
-    @property
-    def jitters(self):
-        """What was added to the noise of each observation, (n,)."""
-        with self.lock:
-            return np.array([self.kernel.scale * self.factor.jitter[i] for i in range(self.factor.n)])
+        """The variance that had to be added to the noise for K to be positive definite in float64; 0.0 normally."""
+        return self.kernel.scale * self.delta
 
     @property
     def x(self):

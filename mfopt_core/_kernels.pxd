@@ -1,6 +1,8 @@
+cimport cython
 cimport numpy as cnp
 
 
+@cython.final
 cdef class Kernel:
     cdef readonly str name
     cdef readonly double scale

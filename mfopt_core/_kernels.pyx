@@ -11,6 +11,7 @@ All derivatives follow from h = −2 dg/d(r²):
     ∂k/∂x_c = −scale · h · (x_c − z_c)/ℓ_c²,   ∂k/∂log ℓ_c = scale · h · ((x_c − z_c)/ℓ_c)²,   ∂k/∂log scale = k
 """
 
+cimport cython
 cimport numpy as cnp
 from libc.math cimport exp, lgamma, log, sqrt
 from libc.stdlib cimport free, malloc
@@ -47,6 +48,7 @@ cdef double _matern_slope(double nu, double r2) noexcept nogil:
     return value if value - value == 0.0 else limit
 
 
+@cython.final
 cdef class Kernel:
     """k(x, z): `lengthscale` is a number (isotropic) or one number per dimension, `scale` = k(x, x)."""
 

@@ -1,8 +1,11 @@
+cimport cython
 cimport numpy as cnp
 from libc.stdint cimport uint64_t
 
 from mfopt_core._gp cimport GP
 
+
+@cython.final
 cdef class Tracked:
     cdef readonly GP gp
     cdef Py_ssize_t count  # number of points

@@ -4,22 +4,23 @@ For point j the column v_j = L⁻¹ r(x_j) is stored, with the sums Σ v_i z_i a
 mfopt_core._gp). A row appended to the GP adds one number to v_j: v_n = (r_n − l·v_j)/L_nn, O(n) a point instead of the
 O(n²) of a solve. A row forgotten by truncate is dropped from the sums.
 
-Memory. V is kept in chunks of BLOCK rows, one allocation each, point by point inside: v[c][j·BLOCK + i]. A point's column
-is contiguous in pieces that line up with the block rows of L, growing copies nothing, and memory of points that were never
-refreshed is never touched.
+Memory. V is kept in chunks of BLOCK rows, one allocation each, point by point inside: v[c][j·BLOCK + i]. A point's
+column is contiguous in pieces that line up with the block rows of L, growing copies nothing, and memory of points that
+were never refreshed is never touched.
 
 Lazy evaluation. Let a point's sums miss some rows, with residuals z_new. With a = ‖v_new‖ ≤ σ_old/√s,
 
     μ + bσ = μ_old + √s v_new·z_new + b √(σ_old² − s a²) ≤ μ_old + √(b² + ‖z_new‖²) σ_old
 
-(Cauchy–Schwarz twice). So a point whose bound lies below the best exact value needs no work; and the minimum of such bounds
-over fidelities bounds φ = min_m φ_m.
+(Cauchy–Schwarz twice). So a point whose bound lies below the best exact value needs no work; and the minimum of such
+bounds over fidelities bounds φ = min_m φ_m.
 """
 
+cimport cython
 cimport numpy as cnp
 from libc.math cimport fabs, sqrt
 from libc.stdint cimport uint64_t
-from libc.stdlib cimport free, malloc, realloc
+from libc.stdlib cimport free, realloc
 from libc.string cimport memcpy, memset
 
 from mfopt_core._arrays cimport as_points, data, new_vector, to_soa
@@ -32,6 +33,7 @@ cnp.import_array()
 cdef double SLACK = 1e-10  # relative; keeps rounding from excluding the maximum
 
 
+@cython.final
 cdef class Tracked:
     """Points x (N, d) whose posterior under `gp` is kept current. Made by gp.track(x).
 
@@ -120,7 +122,6 @@ cdef class Tracked:
     cdef int sync(self) except -1:
         """Learn which rows the GP has now: drop forgotten ones from the sums, make room for new ones. Lock held."""
         cdef Py_ssize_t n = self.gp.factor.n, kept = 0, j, c, chunks = (n + BLOCK - 1) // BLOCK, size
-        cdef double *numbers
         while kept < n and kept < self.synced and self.ids[kept] == self.gp.ids[kept]:
             kept += 1
         if kept == self.synced and kept == n and self.suffix != NULL:
@@ -165,7 +166,7 @@ cdef class Tracked:
         """Make point j current: O(n) a missing row."""
         cdef Py_ssize_t n = self.gp.factor.n, d = self.gp.kernel.d, first = self.stored[j], i, b, c, skip, end
         cdef double *x = data_of(self.points) + j * d
-        cdef double *l
+        cdef double *lrow
         cdef double value
         if self.rows[j] == n:
             return
@@ -178,11 +179,11 @@ cdef class Tracked:
         for i in range(first, n):
             value = self.buffer[i]
             if first > 0:
-                l = self.gp.factor.row(i)
+                lrow = self.gp.factor.row(i)
                 for c in range(i // BLOCK):
-                    value -= mf_dot(BLOCK, l + c * BLOCK, self.v[c] + j * BLOCK)
+                    value -= mf_dot(BLOCK, lrow + c * BLOCK, self.v[c] + j * BLOCK)
                 c = i // BLOCK
-                value -= mf_dot(i - c * BLOCK, l + c * BLOCK, self.v[c] + j * BLOCK)
+                value -= mf_dot(i - c * BLOCK, lrow + c * BLOCK, self.v[c] + j * BLOCK)
                 value *= self.gp.factor.rdiag[i]
             self.v[i // BLOCK][j * BLOCK + i % BLOCK] = value
         self.resum(j, first, n)
@@ -209,12 +210,12 @@ cdef class Tracked:
     cdef void add_row_to_all(self, Py_ssize_t i) noexcept nogil:
         """Row i of V for all points, which have rows 0 .. i − 1."""
         cdef Py_ssize_t j, c, d = self.gp.kernel.d, last = i // BLOCK
-        cdef double *l = self.gp.factor.row(i)
+        cdef double *lrow = self.gp.factor.row(i)
         cdef double *value = self.buffer
         self.gp.kernel.row(self.count, self.soa, self.count, self.gp.points + i * d, value)
         for c in range(last):
-            mf_rows_dot(self.count, BLOCK, self.v[c], BLOCK, l + c * BLOCK, value)
-        mf_rows_dot(self.count, i - last * BLOCK, self.v[last], BLOCK, l + last * BLOCK, value)
+            mf_rows_dot(self.count, BLOCK, self.v[c], BLOCK, lrow + c * BLOCK, value)
+        mf_rows_dot(self.count, i - last * BLOCK, self.v[last], BLOCK, lrow + last * BLOCK, value)
         for j in range(self.count):
             self.v[last][j * BLOCK + i % BLOCK] = value[j] * self.gp.factor.rdiag[i]
             self.resum(j, i, i + 1)

@@ -5,13 +5,12 @@
 mf_ucb evaluates φ at given points; argmax_ucb finds its maximum over tracked points without evaluating most of them.
 """
 
-cimport cython
 cimport numpy as cnp
 from libc.math cimport INFINITY, fabs, sqrt
-from libc.stdlib cimport free, malloc
+from libc.stdlib cimport free
 from libc.string cimport memset
 
-from mfopt_core._arrays cimport as_number, as_points, as_vector, data, new_matrix, new_vector, to_soa
+from mfopt_core._arrays cimport as_number, as_points, as_vector, data, to_soa
 from mfopt_core._blas cimport gemv_t
 from mfopt_core._gp cimport CHUNK, GP, workspace
 from mfopt_core._tracked cimport Tracked
@@ -28,9 +27,9 @@ cdef Py_ssize_t WORTH_SKIPPING = 32
 def mf_ucb(gps, x, beta, zetas, bint grad=False):
     """φ at the rows of x, (q,); with grad=True also its gradient, (q, d).
 
-    beta is β_t, whose square root multiplies σ; zetas holds one ζ_m per GP. Where two bounds are equal (a kink of φ) the
-    gradient is that of the lowest m. Where μ_m + ζ_m, known after O(n), already exceeds another fidelity's φ, the O(n²) of
-    σ_m is saved.
+    beta is β_t, whose square root multiplies σ; zetas holds one ζ_m per GP. Where two bounds are equal (a kink of φ)
+    the gradient is that of the lowest m. Where μ_m + ζ_m, known after O(n), already exceeds another fidelity's φ, the
+    O(n²) of σ_m is saved.
     """
     cdef cnp.ndarray zeta, points, phi, active, rows
     cdef double b
@@ -68,7 +67,8 @@ cdef int _lower(
     GP gp, cnp.ndarray points, double b, double zeta, cnp.ndarray phi, cnp.ndarray active, Py_ssize_t m
 ) except -1:
     """phi ← min(phi, φ_m) and active ← m where that is lower, or equal with a smaller m."""
-    cdef Py_ssize_t q = cnp.PyArray_DIM(points, 0), d = cnp.PyArray_DIM(points, 1), n, i, j, k, first, count, kept, chunk
+    cdef Py_ssize_t q = cnp.PyArray_DIM(points, 0), d = cnp.PyArray_DIM(points, 1), n, i, j, k, first, count
+    cdef Py_ssize_t kept, chunk
     cdef double *x = data(points)
     cdef double *out = data(phi)
     cdef Py_ssize_t *which = <Py_ssize_t *>cnp.PyArray_DATA(active)
@@ -132,8 +132,8 @@ cdef int _lower(
 def argmax_ucb(tracked, beta, zetas, exclude=None):
     """(index, φ) of the maximum of φ over points that every fidelity tracks, the lowest index among equals.
 
-    tracked holds one Tracked per fidelity, over the same points; exclude is a mask of points to leave out. Only points whose
-    bound (see mfopt_core._tracked) exceeds the best exact value are computed; the result is that of computing all.
+    tracked holds one Tracked per fidelity, over the same points; exclude is a mask of points to leave out. Only points
+    whose bound (see mfopt_core._tracked) exceeds the best exact value are computed; the answer is the same.
     """
     cdef cnp.ndarray zeta, mask = None
     cdef double b
@@ -147,7 +147,7 @@ def argmax_ucb(tracked, beta, zetas, exclude=None):
         raise ValueError("every fidelity must track with a GP of its own, got one GP twice")
     for m in range(1, len(members)):
         if not np.array_equal((<Tracked>members[m]).points, one.points):
-            raise ValueError(f"all fidelities must track the same points, fidelity {m} does not track those of fidelity 0")
+            raise ValueError(f"all fidelities must track the same points, got others at fidelity {m}")
     if exclude is not None:
         mask = np.ascontiguousarray(exclude, dtype=bool)
         if cnp.PyArray_NDIM(mask) != 1 or cnp.PyArray_DIM(mask, 0) != count:

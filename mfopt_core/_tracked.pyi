@@ -1,0 +1,19 @@
+from typing import final
+
+import numpy as np
+import numpy.typing as npt
+
+from mfopt_core._gp import GP
+
+@final
+class Tracked:
+    def __new__(cls, gp: GP, x: npt.ArrayLike, lazy: bool = False) -> Tracked: ...
+    def __len__(self) -> int: ...
+    @property
+    def gp(self) -> GP: ...
+    @property
+    def mean(self) -> npt.NDArray[np.float64]: ...
+    @property
+    def var(self) -> npt.NDArray[np.float64]: ...
+    @property
+    def fresh(self) -> int: ...
