@@ -55,7 +55,8 @@ def integer(value: object, what: str) -> int:
 def one_each(values: object, count: int, what: str) -> list[Any]:
     """Exactly `count` entries (a table gives its rows)."""
     table: Any = values.to_numpy() if hasattr(values, "to_numpy") else values
-    if isinstance(table, str | bytes | Mapping) or not hasattr(table, "__len__") or np.ndim(table) == 0:
+    listed = hasattr(table, "__len__") and getattr(table, "ndim", 1) > 0
+    if not listed or isinstance(table, str | bytes | Mapping):
         raise InputError(f"{what} must have {count} entries, got {shown(values)}")
     if len(table) != count:
         raise InputError(f"{what} must have {count} entries, got {len(table)}: {shown(values)}")

@@ -155,12 +155,7 @@ class Optimizer:
                 raise InputError(f"a suggested point must have shape ({self._domain.dim},), got {u.shape}")
             if not self._domain.contains(u[None])[0]:
                 raise InputError(f"a suggested point must lie in X, got {u.tolist()} in unit coordinates")
-            m = self._fidelity(suggestion.fidelity)
-            if self.costs[m] > self._capital.remaining:
-                raise InputError(
-                    f"a suggestion must be affordable, got fidelity {m} at cost {self.costs[m]} "
-                    f"with {self._capital.remaining} remaining"
-                )
+            m = self._fidelity(suggestion.fidelity)  # any can be paid: a run with less than λ_M left is done
         except InputError as error:
             raise PluginError(str(error), *self._called) from error
         return u, m

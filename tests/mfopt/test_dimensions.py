@@ -9,8 +9,8 @@ finite = st.floats(allow_nan=False, allow_infinity=False)
 
 
 @st.composite
-def reals(draw, log=st.booleans()):
-    is_log = draw(log)
+def reals(draw):
+    is_log = draw(st.booleans())
     ends = st.floats(1e-300, 1e300) if is_log else finite
     lo, hi = sorted(draw(st.tuples(ends, ends)))
     assume(lo < hi)

@@ -95,7 +95,7 @@ def test_a_dataframe_gives_names():
     assert domain.validate({"pressure": 1.5, "temperature": 30}).tolist() == [30.0, 1.5]
     with pytest.raises(InputError, match="real numbers"):
         FiniteSet(frame.assign(colour=["red", "blue", "red"]))
-    with pytest.raises(InputError, match="finite, got .* in row 1"):
+    with pytest.raises(InputError, match=r"finite, got .* in row 1"):
         FiniteSet(frame.assign(pressure=[1.0, np.nan, 2.0]))
 
 

@@ -58,7 +58,7 @@ class FixedGP:
         self.lengthscale = lengthscale
 
     def model(self, dim, noise=None):
-        return FixedGPModel(dim, 1e-10 if not noise else noise, self.lengthscale)
+        return FixedGPModel(dim, noise or 1e-10, self.lengthscale)
 
 
 class FixedGPModel:
