@@ -22,7 +22,7 @@ from mfopt import registry
 from mfopt.box import Box
 from mfopt.errors import InputError
 from mfopt.protocols import Array, Domain, Maximiser, Model, Surrogate
-from mfopt.testing_strategies import StrategyConformance
+from mfopt.testing_strategies import StrategyConformance, global_random_state
 
 __all__ = ["DomainConformance", "MaximiserConformance", "StrategyConformance", "SurrogateConformance"]
 
@@ -84,24 +84,28 @@ class SurrogateConformance:
         assert np.sqrt(np.mean(error**2)) < 0.25 * np.std(truth), "30 values of a smooth function must teach something"
 
     def test_a_row_never_adds_variance(self) -> None:
-        model = self._fitted()
+        model = self._fitted(6)
         u = self._queries()
         before = model.posterior(u)[1]
-        new = u[:1]
+        widest = int(np.argmax(before))
+        new = u[widest : widest + 1]
         model.extend(new, self._smooth(new))
         after = model.posterior(u)[1]
         limit = 1e-6 * before.max()
         assert (after <= before + limit).all(), "variances must not grow when a row is added"
-        assert after[0] <= 0.5 * before[0] + limit, "the variance must shrink where a noiseless row was added"
+        assert after[widest] <= 0.1 * before[widest], "the variance must shrink where a noiseless row was added"
 
     def test_rows_one_by_one_equal_rows_at_once(self) -> None:
-        once, stepwise = self._fitted(), self._fitted()
+        once, stepwise = self._fitted(6), self._fitted(6)
         u, y = self._data(5, seed=3)
         once.extend(u, y)
         for k in range(5):
             stepwise.extend(u[k : k + 1], y[k : k + 1])
-        for a, b in zip(once.posterior(self._queries()), stepwise.posterior(self._queries()), strict=True):
-            assert np.abs(a - b).max() <= 1e-6 * max(np.abs(a).max(), 1e-300)
+        prior = _prior_variance(self._fitted(6), self.dim)
+        mean, var = once.posterior(self._queries())
+        other_mean, other_var = stepwise.posterior(self._queries())
+        assert np.abs(mean - other_mean).max() <= 1e-6 * np.ptp(y)
+        assert np.abs(var - other_var).max() <= 1e-6 * prior
 
     def test_truncate_undoes_extend(self) -> None:
         model = self._fitted()
@@ -111,8 +115,10 @@ class SurrogateConformance:
         assert model.n == 25
         model.truncate(20)
         assert model.n == 20
-        for a, b in zip(before, model.posterior(u), strict=True):
-            assert np.abs(a - b).max() <= 1e-10 * max(np.abs(a).max(), 1e-300), "truncate must restore the posterior"
+        mean, var = model.posterior(u)
+        assert np.abs(mean - before[0]).max() <= 1e-10 * np.ptp(before[0]), "truncate must restore the mean"
+        prior = _prior_variance(model, self.dim)
+        assert np.abs(var - before[1]).max() <= 1e-10 * prior, "truncate must restore the variance"
 
     def test_a_model_without_rows_still_predicts(self) -> None:
         model = self._fitted()
@@ -125,19 +131,19 @@ class SurrogateConformance:
         assert model.n == 3
 
     def test_gradients_agree_with_differences(self) -> None:
-        model = self._fitted()
+        model = self._fitted(6)  # few rows, so that the variance has slopes worth comparing
         u = self._queries(10)
         mean, var, mean_slope, var_slope = model.posterior_gradient(u)
-        for a, b in zip((mean, var), model.posterior(u), strict=True):
-            assert np.abs(a - b).max() <= 1e-8 * max(np.abs(b).max(), 1e-300)
+        prior = _prior_variance(self._fitted(6), self.dim)
+        assert np.abs(mean - model.posterior(u)[0]).max() <= 1e-8 * np.ptp(mean)
+        assert np.abs(var - model.posterior(u)[1]).max() <= 1e-8 * prior
         step = 1e-5
         for j in range(self.dim):
             shift = step * np.eye(self.dim)[j]
             above, below = model.posterior(u + shift), model.posterior(u - shift)
             for slope, high, low in zip((mean_slope, var_slope), above, below, strict=True):
-                expected = (high - low) / (2.0 * step)
-                limit = 1e-3 * max(np.abs(slope).max(), 1e-6 * np.abs(high).max())
-                assert np.abs(slope[:, j] - expected).max() <= limit, "gradients must match finite differences"
+                error = np.abs(slope[:, j] - (high - low) / (2.0 * step)).max()
+                assert error <= 1e-2 * np.abs(slope).max(), "gradients must match finite differences"
 
     def test_scale_and_offset_of_the_values_do_not_matter(self) -> None:
         u, y = self._data()
@@ -171,6 +177,12 @@ class SurrogateConformance:
 
     def test_describe_is_plain_data(self) -> None:
         json.dumps(dict(self._fitted().describe()))
+
+
+def _prior_variance(model: Model, dim: int) -> float:
+    """The variance without data, against which roundings are measured; `model` loses its rows."""
+    model.truncate(0)
+    return float(model.posterior(np.full((1, dim), 0.5))[1][0])
 
 
 class _Bumps:
@@ -264,9 +276,9 @@ class MaximiserConformance:
         assert np.array_equal(self._found(acquisition, domain, 3), self._found(acquisition, domain, 3))
 
     def test_the_global_random_state_is_not_touched(self) -> None:
-        before = np.random.get_state()[1].copy()  # type: ignore[index]  # noqa: NPY002
+        before = global_random_state()
         self._found(_Bumps(np.array([0.3, 0.8])), Box([(0.0, 1.0)] * 2))
-        assert np.array_equal(before, np.random.get_state()[1])  # type: ignore[index]  # noqa: NPY002
+        assert global_random_state() == before
 
 
 class DomainConformance:

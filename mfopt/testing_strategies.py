@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable
 from typing import Any
 
@@ -15,7 +16,7 @@ from mfopt.optimizer import Optimizer
 from mfopt.protocols import Array, Strategy
 from mfopt.trial import Trial
 
-Told = list[tuple[tuple[float, ...], int]]
+Trace = list[tuple[tuple[float, ...], int]]
 
 
 class StrategyConformance:
@@ -27,7 +28,7 @@ class StrategyConformance:
 
     costs: tuple[float, ...] = (1.0, 5.0)
     surrogate: object = "se"
-    maximiser: object = "multistart"
+    maximiser: object = "nlopt-direct"
 
     def strategy(self) -> Strategy:
         """The plugin under test, fresh at every call; override it."""
@@ -36,7 +37,7 @@ class StrategyConformance:
     def _optimizer(
         self,
         domain: object = None,
-        capital: float | None = 60.0,
+        capital: float | None = 30.0,
         costs: tuple[float, ...] | None = None,
         direction: str = "maximize",
         noise: float | None = None,
@@ -59,9 +60,9 @@ class StrategyConformance:
         peak = 1.0 - float(np.square(trial.x - 0.3).sum())
         return peak + 0.05 * (costs - 1 - trial.fidelity) * float(np.cos(5.0 * trial.x[0]))
 
-    def _run(self, opt: Optimizer, fails: Callable[[Trial], bool] = lambda trial: False, sign: float = 1.0) -> Told:
+    def _run(self, opt: Optimizer, fails: Callable[[Trial], bool] = lambda trial: False, sign: float = 1.0) -> Trace:
         """Ask, evaluate and tell until done; which points were asked for, at which fidelity."""
-        trace: Told = []
+        trace: Trace = []
         while not opt.done:
             try:
                 trial = opt.ask()
@@ -81,7 +82,7 @@ class StrategyConformance:
     def test_the_capital_is_used_and_never_overspent(self) -> None:
         opt = self._optimizer()
         self._run(opt)
-        assert opt.spent <= 60.0
+        assert opt.spent <= 30.0
         assert opt.remaining < self.costs[-1], "a run must not stop while a target query can be paid"
         assert opt.best is not None, "a run must query the target"
 
@@ -96,26 +97,24 @@ class StrategyConformance:
         assert len(opt.history) == 10
 
     def test_the_same_seed_gives_the_same_trials(self) -> None:
-        traces = [self._run(self._optimizer(capital=40.0, rng=seed)) for seed in (5, 5, 6)]
+        traces = [self._run(self._optimizer(capital=20.0, rng=seed)) for seed in (5, 5, 6)]
         assert traces[0] == traces[1], "the same seed must give the same trials"
         assert traces[0] != traces[2], "another seed must give other trials"
 
     def test_the_global_random_state_is_not_touched(self) -> None:
-        before = np.random.get_state()[1].copy()  # type: ignore[index]  # noqa: NPY002
-        self._run(self._optimizer(capital=40.0))
-        assert np.array_equal(before, np.random.get_state()[1])  # type: ignore[index]  # noqa: NPY002
+        before = global_random_state()
+        self._run(self._optimizer(capital=20.0))
+        assert global_random_state() == before
 
     def test_minimising_the_negated_function_asks_the_same(self) -> None:
-        up = self._run(self._optimizer(capital=40.0))
-        down = self._run(self._optimizer(capital=40.0, direction="minimize"), sign=-1.0)
+        up = self._run(self._optimizer(capital=20.0))
+        down = self._run(self._optimizer(capital=20.0, direction="minimize"), sign=-1.0)
         assert up == down
 
     def test_parallel_trials_differ_and_may_be_told_in_any_order(self) -> None:
-        opt = self._optimizer(capital=80.0)
+        opt = self._optimizer(capital=100.0)
         for _ in range(3):
             trials = opt.ask(4)
-            if not trials or opt.done:
-                break
             asked = {(tuple(trial.x.tolist()), trial.fidelity) for trial in trials}
             assert len(asked) == len(trials), "trials that are pending together must differ"
             for trial in reversed(trials):
@@ -129,13 +128,13 @@ class StrategyConformance:
         assert len(failed) > 0
         for k in failed:
             assert trace[k + 1] != trace[k], f"{trace[k]} failed and was asked for again at once"
-        assert opt.spent <= 60.0
+        assert opt.spent <= 30.0
 
     def test_a_run_where_everything_fails_ends(self) -> None:
-        opt = self._optimizer(capital=40.0)
+        opt = self._optimizer(capital=20.0)
         self._run(opt, fails=lambda trial: True)
         assert opt.best is None
-        assert opt.spent <= 40.0
+        assert opt.spent <= 20.0
 
     def test_candidates_of_a_finite_set_are_asked_for(self) -> None:
         rows = np.random.default_rng(0).random((30, 2))
@@ -162,15 +161,20 @@ class StrategyConformance:
         def above_the_diagonal(x: Array) -> Any:
             return x[:, 1] >= x[:, 0] + 0.5
 
-        opt = self._optimizer(Box([(-1.0, 1.0)] * 2, constraints=above_the_diagonal), capital=40.0)
+        opt = self._optimizer(Box([(-1.0, 1.0)] * 2, constraints=above_the_diagonal), capital=20.0)
         self._run(opt)
         assert above_the_diagonal(opt.history.x).all()
 
     def test_data_nobody_asked_for_is_taken(self) -> None:
-        opt = self._optimizer(capital=40.0)
+        opt = self._optimizer(capital=20.0)
         x = np.random.default_rng(1).uniform(-1.0, 1.0, (8, 2))
         for m in range(len(self.costs)):
             opt.add(x, m, 1.0 - np.square(x - 0.3).sum(axis=1))
         self._run(opt)
         opt.add(x[0] / 2.0, 0, 0.5)
-        assert opt.spent <= 40.0
+        assert opt.spent <= 20.0
+
+
+def global_random_state() -> bytes:
+    """NumPy's global generator, to be compared."""
+    return pickle.dumps(np.random.get_state())  # noqa: NPY002
