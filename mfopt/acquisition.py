@@ -60,6 +60,19 @@ class MultiFidelityUCB:
             slope = np.where(lower[:, None], dmean + half[:, None] * dvar, slope)
         return value, slope
 
+    def pieces(self, u: Array) -> tuple[Array, Array]:
+        """Every φ_m at one point (dim,), (K,), and their gradients (K, dim).
+
+        Not part of the protocol: a maximiser that finds this method can treat the kinks of the minimum exactly.
+        """
+        values, slopes = [], []
+        for model, zeta in zip(self._models, self._zetas, strict=True):
+            single = MultiFidelityUCB([model], [], self._beta, [zeta])
+            value, slope = single.gradient(u[None, :])
+            values.append(value[0])
+            slopes.append(slope[0])
+        return np.array(values), np.array(slopes)
+
 
 def argmax(
     acquisition: Acquisition,

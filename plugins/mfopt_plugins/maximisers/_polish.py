@@ -1,13 +1,20 @@
 """The last step of every maximiser: climb from a few good points to the local maximum, without leaving X.
 
 L-BFGS-B climbs the smooth pieces of φ = min_m φ_m but may stop at a kink between two of them, where the maximum of a
-minimum often lies. Rounds of random steps of shrinking length cross kinks; each round is one batched evaluation.
+minimum often lies. Rounds of random steps of shrinking length cross kinks; each round is one batched evaluation. If the
+acquisition tells its pieces φ_m, the maximum of their minimum is then found as the smooth problem
+
+    max τ   subject to   τ ≤ φ_m(u) for every m,   0 ≤ u ≤ 1
+
+by SLSQP, which is exact at kinks.
 """
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
-from scipy.optimize import minimize
+from scipy.optimize import NonlinearConstraint, minimize
 
 from mfopt.protocols import Acquisition, Array, Domain
 
@@ -47,8 +54,9 @@ def polish(
         step *= _GROW if better else _SHRINK
         if step < _LAST_STEP:
             break
-    point, value = _climb(acquisition, domain, best, shift, spread)
-    return point.copy() if value > best_value else best.copy()
+    climb = _climb_pieces if hasattr(acquisition, "pieces") else _climb
+    point, value = climb(acquisition, domain, best, shift, spread)
+    return np.array(point if value > best_value else best)
 
 
 def _apart(candidates: Array, values: Array, climbs: int) -> list[Array]:
@@ -63,7 +71,7 @@ def _apart(candidates: Array, values: Array, climbs: int) -> list[Array]:
 
 
 def _climb(acquisition: Acquisition, domain: Domain, start: Array, shift: float, spread: float) -> tuple[Array, float]:
-    """Gradient ascent in the cube; where it leads out of X, the best halving of the way that is in X."""
+    """Gradient ascent in the cube."""
 
     def negative(u: Array) -> tuple[float, Array]:
         value, slope = acquisition.gradient(u[None, :])
@@ -77,7 +85,41 @@ def _climb(acquisition: Acquisition, domain: Domain, start: Array, shift: float,
         bounds=[(0.0, 1.0)] * len(start),
         options={"maxiter": 100, "ftol": 1e-15, "gtol": 1e-9},
     )
-    end = np.clip(found.x, 0.0, 1.0)
+    return _backtrack(acquisition, domain, start, np.clip(found.x, 0.0, 1.0))
+
+
+def _climb_pieces(acquisition: Any, domain: Domain, start: Array, shift: float, spread: float) -> tuple[Array, float]:
+    """The same for an acquisition with pieces, in the variables (u, τ)."""
+    dim = len(start)
+    slope_of_tau = np.append(np.zeros(dim), -1.0)
+
+    def negative(z: Array) -> tuple[float, Array]:
+        return -float(z[dim]), slope_of_tau
+
+    def slack(z: Array) -> Array:
+        return np.asarray((acquisition.pieces(z[:dim])[0] - shift) / spread - z[dim])
+
+    def slack_gradient(z: Array) -> Array:
+        slopes = acquisition.pieces(z[:dim])[1] / spread
+        return np.column_stack([slopes, np.full(len(slopes), -1.0)])
+
+    found = minimize(
+        negative,
+        np.append(start, 0.0),
+        jac=True,
+        method="SLSQP",
+        bounds=[*[(0.0, 1.0)] * dim, (None, None)],
+        constraints=NonlinearConstraint(slack, 0.0, np.inf, jac=slack_gradient),
+        options={"maxiter": 50, "ftol": 1e-15},
+    )
+    end = found.x[:dim]
+    if not np.isfinite(end).all():
+        return start, -np.inf
+    return _backtrack(acquisition, domain, start, np.clip(end, 0.0, 1.0))
+
+
+def _backtrack(acquisition: Acquisition, domain: Domain, start: Array, end: Array) -> tuple[Array, float]:
+    """`end`, or where it is not in X the best halving of the way to it that is."""
     fractions = 0.5 ** np.arange(_BACKTRACKS)
     path = start + fractions[:, None] * (end - start)
     path[0] = end  # start + 1·(end − start) may differ from it by rounding
