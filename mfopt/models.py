@@ -88,9 +88,11 @@ class FidelityModels:
         return bool(learnt <= 1e-4 * np.var(self._y[k])) if self.count(k) > 1 else True
 
     def noise(self, k: int) -> float:
-        """The noise variance at position k: known, or learnt, or 0 for a model that does not tell."""
+        """The noise variance at position k: known, or learnt, or 0 as long as nothing is learnt."""
         known = self._noises[k]
-        return float(self.models[k].describe().get("noise", 0.0)) if known is None else known
+        if known is not None:
+            return known
+        return 0.0 if self._learnt_at[k] < 0 else float(self.models[k].describe().get("noise", 0.0))
 
     def update(self) -> None:
         """Bring every model up to date with the values told: learn where it is due, otherwise append."""

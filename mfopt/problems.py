@@ -57,8 +57,8 @@ def _by_rows(formula: Function) -> Function:
 
 
 def _currin_formula(x1: Array, x2: Array) -> Array:
-    # exp(−1/(2x₂)) → 0 as x₂ → 0⁺; the division is kept away from 0 where the limit is used.
-    decay = np.where(x2 > 0, np.exp(-0.5 / np.where(x2 > 0, x2, 1.0)), 0.0)
+    # exp(−1/(2x₂)) → 0 as x₂ → 0⁺; it is 0 in float64 long before the division overflows.
+    decay = np.exp(-0.5 / np.maximum(x2, 1e-300))
     top = 2300 * x1**3 + 1900 * x1**2 + 2092 * x1 + 60
     return (1 - decay) * top / (100 * x1**3 + 500 * x1**2 + 4 * x1 + 20)
 

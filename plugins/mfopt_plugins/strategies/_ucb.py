@@ -111,7 +111,7 @@ class UCBStrategy:
         if self._mode == "theory" and gammas is None:
             gammas = list(theory.gamma_from_zeta([z or 0.0 for z in zetas], costs))
         size = None if domain.points is None else len(domain.points)
-        self._counts = initial_counts(costs, problem.capital, self._initial_capital, domain.dim, size)
+        self._counts = list(initial_counts(costs, problem.capital, self._initial_capital, domain.dim, size))
         self._problem = problem
         self._used = used
         self._costs = costs
@@ -136,19 +136,20 @@ class UCBStrategy:
         if initial is not None:
             return initial
         self._models.update()
-        if not self._zeta.started:
-            self._zeta.start(self._models.spread)
-        if not self._gamma.started:
-            self._gamma.start(self._models.spread)
+        spread = self._models.spread
+        if spread > 0 and not self._zeta.started:
+            self._zeta.start(spread)
+        if spread > 0 and not self._gamma.started:
+            self._gamma.start(spread)
         check = self._next_check(view, pending)
         if check is not None:
             return check
         beta = self._beta(view.t)
-        last = view.remaining < 2 * self._costs[-1] and not any(
-            self._payable(k, view.remaining) for k in range(len(self._costs) - 1)
-        )
         with self._models.hallucinated(pending):
-            choice = self._choose(view, pending, 0.0 if last else beta, beta, last)
+            choice = self._choose(view, pending, beta, beta, last=False)
+            last = choice.k == len(self._used) - 1 and view.remaining < 2 * self._costs[-1]
+            if last:
+                choice = self._choose(view, pending, 0.0, beta, last=True)
         self._gamma.queried(choice.k, choice.width)
         kind = "last target query" if last else "ucb"
         return Suggestion(choice.u, self._used[choice.k], self._reason(kind, view.t, beta, choice))
@@ -176,11 +177,13 @@ class UCBStrategy:
 
     def _next_initial(self, view: View, pending: Sequence[Query]) -> Suggestion | None:
         for k, count in enumerate(self._counts):
-            if len(self._issued[k]) < count - self._unasked[k] and self._payable(k, view.remaining):
+            # The last target query is never left to chance, whatever the fidelity of this one.
+            if len(self._issued[k]) < count - self._unasked[k] and self._costs[k] + self._costs[-1] <= view.remaining:
                 u = self._draw(k, pending)
                 if u is not None:
-                    text = f"point {len(self._issued[k])} of {count - self._unasked[k]} at this fidelity"
+                    text = f"point {len(self._issued[k]) + 1} of {count - self._unasked[k]} at this fidelity"
                     return self._initial(u, k, view.t, text)
+                self._counts[k] = 0
         if any(self._models.count(k) for k in range(len(self._used))) or self._mode == "theory":
             return None
         k = 0 if self._payable(0, view.remaining) else len(self._used) - 1
