@@ -2,7 +2,7 @@
 
 Environment variables read here:
     MFOPT_PLAIN_C=1   plain C for the machine's baseline: no run-time dispatch on the instruction set
-    MFOPT_DEBUG=1     bounds checks in Cython, no optimisation, debug symbols
+    MFOPT_DEBUG=1     bounds checks in Cython and of the block structures, little optimisation, debug symbols
     MFOPT_SANITIZE=1  AddressSanitizer and UndefinedBehaviorSanitizer (run Python with libasan preloaded)
 """
 
@@ -25,6 +25,8 @@ compile_args = ["-fopenmp-simd", "-fno-math-errno", "-fno-trapping-math"] if os.
 compile_args += ["-O1", "-g"] if debug else ["-O3"]
 link_args: list[str] = []
 macros = [("NPY_NO_DEPRECATED_API", "NPY_1_7_API_VERSION")]
+if debug:
+    macros.append(("MFOPT_DEBUG", "1"))
 if switched_on("MFOPT_PLAIN_C"):
     macros.append(("MFOPT_PLAIN_C", "1"))
 if switched_on("MFOPT_SANITIZE"):

@@ -20,7 +20,7 @@ from libc.stdlib cimport free, malloc, realloc
 from libc.string cimport memcpy, memset
 
 from mfopt_core._blas cimport gemm_nn, gemm_nt, gemm_tn, trsm_lower, trsm_lower_transposed, trsm_right
-from mfopt_core._rows cimport mf_backward, mf_dot, mf_forward
+from mfopt_core._rows cimport mf_backward, mf_check, mf_dot, mf_forward
 
 # Up to this many right-hand sides are solved one by one: the matrix is read once for each, but without BLAS's start-up.
 cdef Py_ssize_t FEW = 3
@@ -65,6 +65,7 @@ cdef class Factor:
     cdef double *row(self, Py_ssize_t i) noexcept nogil:
         """Where row i starts; its memory must be reserved."""
         cdef Py_ssize_t b = i // BLOCK
+        mf_check(0 <= i and b < self.allocated)
         return self.rows[b] + (i - b * BLOCK) * (b + 1) * BLOCK
 
     cdef void truncate(self, Py_ssize_t n) noexcept nogil:
@@ -139,6 +140,7 @@ cdef class Factor:
         """V ← L⁻¹ V for V (n, q), row-major with row length ld."""
         cdef Py_ssize_t b, m, blocks = (self.n + BLOCK - 1) // BLOCK
         cdef double *block
+        mf_check(q <= ld and blocks <= self.allocated)
         if ld == 1:
             mf_forward(self.n, BLOCK, self.rows, self.rdiag, v)
             return
@@ -152,6 +154,7 @@ cdef class Factor:
         """V ← L⁻ᵀ V for V (n, q), row-major with row length ld."""
         cdef Py_ssize_t b, m, blocks = (self.n + BLOCK - 1) // BLOCK
         cdef double *block
+        mf_check(q <= ld and blocks <= self.allocated)
         if ld == 1:
             mf_backward(self.n, BLOCK, self.rows, self.rdiag, v)
             return

@@ -33,7 +33,7 @@ from mfopt_core._arrays cimport as_number, as_points, as_vector, data, new_matri
 from mfopt_core._blas cimport potri, syrk_tn
 from mfopt_core._cholesky cimport BLOCK, Factor
 from mfopt_core._kernels cimport Kernel
-from mfopt_core._rows cimport mf_accumulate, mf_dot, mf_weighted_diff, mf_weighted_sq
+from mfopt_core._rows cimport mf_accumulate, mf_check, mf_dot, mf_weighted_diff, mf_weighted_sq
 
 import numpy as np
 
@@ -187,6 +187,7 @@ cdef class GP:
         """
         cdef Py_ssize_t i, b, d = self.kernel.d
         cdef double *row
+        mf_check(end <= self.capacity * BLOCK)
         for i in range(first, end):
             row = self.factor.row(i)
             for b in range(i // BLOCK + 1):

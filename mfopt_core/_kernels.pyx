@@ -15,7 +15,7 @@ cimport cython
 cimport numpy as cnp
 from libc.math cimport exp, lgamma, log, sqrt
 from libc.stdlib cimport free, malloc
-from scipy.special.cython_special cimport kv
+from scipy.special.cython_special cimport kve
 
 from mfopt_core._arrays cimport as_number, as_points, as_vector, data, new_matrix, to_soa
 from mfopt_core._rows cimport (
@@ -28,23 +28,24 @@ cnp.import_array()
 
 KERNELS = ("se", "matern12", "matern32", "matern52", "matern")
 BUILD = mf_build().decode()
+cdef double FAR = 1e8  # squared distance beyond which the general Matérn is 0
 
 
 cdef double _matern(double nu, double r2) noexcept nogil:
-    """g of the general Matérn; 1 where r² is too small for K_ν."""
-    cdef double u = sqrt(2.0 * nu * r2), value
+    """g of the general Matérn, through log(e^u K_ν(u)); 1 where r² is too small for K_ν."""
+    cdef double u = sqrt(2.0 * nu * (r2 if r2 < FAR else FAR)), value
     if u < 1e-150:
         return 1.0
-    value = exp((1.0 - nu) * log(2.0) - lgamma(nu) + nu * log(u)) * kv(nu, u)
-    return value if 0.0 <= value <= 1.0 else 1.0  # K_ν overflows, or rounds up, only where g is 1 to rounding
+    value = exp((1.0 - nu) * log(2.0) - lgamma(nu) + nu * log(u) - u + log(kve(nu, u)))
+    return value if value <= 1.0 else 1.0  # K_ν overflows, or rounds up, only where g is 1 to rounding
 
 
 cdef double _matern_slope(double nu, double r2) noexcept nogil:
     """h = 2ν 2^(1−ν)/Γ(ν) u^(ν−1) K_(ν−1)(u); at u = 0 its limit ν/(ν−1), or 0 where it has none (ν ≤ 1)."""
-    cdef double u = sqrt(2.0 * nu * r2), limit = nu / (nu - 1.0) if nu > 1.0 else 0.0, value
+    cdef double u = sqrt(2.0 * nu * (r2 if r2 < FAR else FAR)), limit = nu / (nu - 1.0) if nu > 1.0 else 0.0, value
     if u < 1e-150:
         return limit
-    value = 2.0 * nu * exp((1.0 - nu) * log(2.0) - lgamma(nu) + (nu - 1.0) * log(u)) * kv(nu - 1.0, u)
+    value = 2.0 * nu * exp((1.0 - nu) * log(2.0) - lgamma(nu) + (nu - 1.0) * log(u) - u + log(kve(nu - 1.0, u)))
     return value if value - value == 0.0 else limit
 
 

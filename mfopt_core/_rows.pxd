@@ -1,6 +1,7 @@
 # The C functions of src/rows.h; their meaning is written there.
 
 cdef extern from "rows.h" nogil:
+    void mf_check(bint holds) noexcept
     const char *mf_build() noexcept
     int mf_all_finite(Py_ssize_t n, const double *x) noexcept
     void mf_sqdist(Py_ssize_t d, Py_ssize_t n, const double *soa, Py_ssize_t ld, const double *z, const double *w,

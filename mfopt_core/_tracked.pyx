@@ -26,7 +26,7 @@ from libc.string cimport memcpy, memset
 from mfopt_core._arrays cimport as_points, data, new_vector, to_soa
 from mfopt_core._cholesky cimport BLOCK
 from mfopt_core._gp cimport CHUNK, GP, workspace
-from mfopt_core._rows cimport mf_accumulate, mf_dot, mf_forward, mf_rows_dot
+from mfopt_core._rows cimport mf_accumulate, mf_check, mf_dot, mf_forward, mf_rows_dot
 
 cnp.import_array()
 
@@ -154,6 +154,7 @@ cdef class Tracked:
         """Add rows first .. end − 1 of point j to its sums (which start anew at first = 0), always one by one and in
         order, so that the sums have the same bits whichever way they came about."""
         cdef Py_ssize_t i
+        mf_check(0 <= j < self.count and end <= self.chunks * BLOCK and end <= self.gp.factor.n)
         cdef double v, sum = self.sum[j] if first else 0.0, square = self.square[j] if first else 0.0
         for i in range(first, end):
             v = self.v[i // BLOCK][j * BLOCK + i % BLOCK]

@@ -15,6 +15,15 @@
 
 #include <stddef.h>
 
+/* Bounds of the block structures, checked in builds with MFOPT_DEBUG only. */
+#ifdef MFOPT_DEBUG
+#include <stdio.h>
+#include <stdlib.h>
+#define mf_check(holds) ((holds) ? (void)0 : (fprintf(stderr, "%s:%d: out of bounds\n", __FILE__, __LINE__), abort()))
+#else
+#define mf_check(holds) ((void)0)
+#endif
+
 enum { MF_SE = 0, MF_MATERN12 = 1, MF_MATERN32 = 2, MF_MATERN52 = 3, MF_MATERN = 4 };
 
 /* "x86-64 dispatch" or "plain C": how this file was compiled. */

@@ -1,0 +1,70 @@
+# Everything sets itself up: a Python >= 3.10 and a C compiler are enough.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+SOURCES := pyproject.toml setup.py $(wildcard mfopt_core/*.pyx mfopt_core/*.pxd mfopt_core/src/*)
+WORKERS := 2
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test lint test-python test-plain test-debug test-dist test-pythons asan bench clean
+
+help: ## list the targets
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-14s %s\n", $$1, $$2}'
+
+setup: $(VENV)/ready ## an environment in .venv with mfopt (editable) and all that the tests need
+
+$(VENV)/ready: $(SOURCES)
+	@test -d $(VENV) || $(PYTHON) -m venv $(VENV)
+	@echo "setting up $(VENV) ..."
+	@$(BIN)/python -m pip install -q --disable-pip-version-check -e '.[test]'
+	@touch $@
+
+demo: $(VENV)/ready ## optimise the Currin function with two fidelities; writes out/demo.png
+	@mkdir -p out
+	$(BIN)/mfopt demo --output out/demo.png
+
+test: lint test-python test-plain test-debug test-dist ## everything that must pass before a change lands
+
+lint: $(VENV)/ready ## ruff, mypy, cython-lint, stubtest
+	$(BIN)/ruff check .
+	$(BIN)/mypy mfopt plugins/mfopt_plugins
+	$(BIN)/cython-lint mfopt_core/*.pyx mfopt_core/*.pxd
+	$(BIN)/stubtest mfopt_core --allowlist tests/stubtest-allowlist.txt --ignore-unused-allowlist
+
+test-python: $(VENV)/ready ## the test suite
+	$(BIN)/python -m pytest -n $(WORKERS)
+
+# A variant of the core is installed into build/<variant>, beside a copy of the core's tests.
+define variant
+	@rm -rf build/$(1) && mkdir -p build/$(1)
+	$(2) $(BIN)/python -m pip install -q --disable-pip-version-check --no-deps --target build/$(1) .
+	@mkdir -p build/$(1)/tests && cp -r tests/core build/$(1)/tests/ && touch build/$(1)/tests/__init__.py
+endef
+
+test-plain: $(VENV)/ready ## the core's tests on the plain C build (MFOPT_PLAIN_C=1)
+	$(call variant,plain,MFOPT_PLAIN_C=1)
+	cd build/plain && ../../$(BIN)/python -c "import mfopt_core; assert mfopt_core.BUILD == 'plain C', mfopt_core.BUILD"
+	cd build/plain && ../../$(BIN)/python -m pytest -n $(WORKERS) -p no:cacheprovider tests/core
+
+test-debug: $(VENV)/ready ## the core's tests with bounds checks (MFOPT_DEBUG=1)
+	$(call variant,debug,MFOPT_DEBUG=1)
+	cd build/debug && ../../$(BIN)/python -m pytest -n $(WORKERS) -p no:cacheprovider tests/core
+
+test-dist: $(VENV)/ready ## sdist and wheel: build, install and import outside the source tree
+	PYTHON=$(BIN)/python sh tools/check-dist.sh
+
+test-pythons: ## build and test the wheel with every Python from 3.10 to 3.13 that is installed
+	sh tools/check-pythons.sh
+
+asan: $(VENV)/ready ## the core's tests under AddressSanitizer and UndefinedBehaviorSanitizer
+	$(call variant,asan,MFOPT_SANITIZE=1 MFOPT_DEBUG=1)
+	cd build/asan && LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libubsan.so)" \
+	    ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=halt_on_error=1 \
+	    ../../$(BIN)/python -m pytest -p no:cacheprovider tests/core -k "not memory and not leaks"
+
+bench: $(VENV)/ready ## speed of the core against SciPy and scikit-learn; rewrites benchmarks/RESULTS.md
+	@$(BIN)/python -m pip install -q --disable-pip-version-check -e '.[bench]'
+	cd benchmarks && ../$(BIN)/python core.py
+
+clean: ## remove what was built
+	rm -rf build dist out $(VENV) *.egg-info mfopt_core/*.so mfopt_core/_*.c .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -1,0 +1,72 @@
+"""Timing of alternatives in one run: all on one thread, in turns, the best of several repetitions of each.
+
+The best, because a shared machine only ever adds time; in turns, because its speed drifts.
+"""
+
+import json
+import os
+import platform
+import re
+import sys
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+for _variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
+    if os.environ.get(_variable) != "1":  # read by BLAS when it is loaded, so before NumPy
+        os.environ[_variable] = "1"
+
+HERE = Path(__file__).parent
+
+
+def best_seconds(contenders: Mapping[str, Callable[[], object]], repeat: int = 7, least: float = 0.02) -> dict[str, float]:
+    """Seconds of one call of each contender: the best of `repeat` rounds of at least `least` seconds each."""
+    calls = {}
+    for name, call in contenders.items():
+        call()
+        start = time.perf_counter()
+        call()
+        calls[name] = max(1, int(least / max(time.perf_counter() - start, 1e-9)))
+    best = dict.fromkeys(contenders, float("inf"))
+    for _ in range(repeat):
+        for name, call in contenders.items():
+            start = time.perf_counter()
+            for _ in range(calls[name]):
+                call()
+            best[name] = min(best[name], (time.perf_counter() - start) / calls[name])
+    return best
+
+
+def readable(seconds: float) -> str:
+    for unit, factor in (("s", 1.0), ("ms", 1e3), ("µs", 1e6)):
+        if seconds * factor >= 1.0:
+            return f"{seconds * factor:.3g} {unit}"
+    return f"{seconds * 1e9:.3g} ns"
+
+
+def machine() -> dict[str, str]:
+    import numpy
+    import scipy
+
+    processor = platform.processor() or platform.machine()
+    if sys.platform == "linux":
+        found = re.search(r"model name\s*:\s*(.+)", Path("/proc/cpuinfo").read_text())
+        processor = found.group(1) if found else processor
+    return {
+        "processor": processor,
+        "python": platform.python_version(),
+        "numpy": numpy.__version__,
+        "scipy": scipy.__version__,
+    }
+
+
+def record(section: str, table: str, data: Mapping[str, Any]) -> None:
+    """Print the table, write it into its section of RESULTS.md, and the figures into <section>.json."""
+    print(table)
+    (HERE / f"{section}.json").write_text(json.dumps(data, indent=1) + "\n")
+    path = HERE / "RESULTS.md"
+    start, end = f"<!-- {section} -->", f"<!-- end of {section} -->"
+    text = path.read_text()
+    before, rest = text.split(start)
+    path.write_text(f"{before}{start}\n{table}\n{end}{rest.split(end)[1]}")

@@ -1,0 +1,154 @@
+"""Tracked points: always equal to a fresh posterior, whatever happened to the GP; and the lazy argmax is exact."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mfopt_core import GP, argmax_ucb
+
+
+def f(x):
+    return np.sin(5 * x.sum(axis=1)) + x[:, 0]
+
+
+def grown(n, seed=0, noise=1e-3, kernel="se"):
+    gp = GP(kernel, [0.3, 0.5], 1.5, noise, 0.1)
+    x = np.random.default_rng(seed).random((n, 2))
+    if n:
+        gp.extend(x, f(x))
+    return gp
+
+
+def assert_current(tracked, points):
+    mean, var = tracked.gp.posterior(points)
+    np.testing.assert_allclose(tracked.mean, mean, atol=1e-9)
+    np.testing.assert_allclose(tracked.var, var, atol=1e-10)
+
+
+actions = st.lists(
+    st.one_of(
+        st.tuples(st.just("append"), st.integers(1, 5)),
+        st.tuples(st.just("extend"), st.integers(0, 150)),
+        st.tuples(st.just("truncate"), st.integers(0, 160)),
+        st.tuples(st.just("look"), st.just(0)),
+        st.tuples(st.just("argmax"), st.just(0)),
+    ),
+    max_size=10,
+)
+
+
+@given(actions=actions, lazy=st.booleans(), start=st.integers(0, 140), seed=st.integers(0, 1000))
+@settings(max_examples=60, deadline=None)
+def test_tracked_points_stay_current_through_any_history(actions, lazy, start, seed):
+    rng = np.random.default_rng(seed)
+    gp = grown(start, seed)
+    points = rng.random((37, 2))
+    tracked = gp.track(points, lazy=lazy)
+    assert len(tracked) == 37
+    for action, size in actions:
+        if action == "append":
+            for x in rng.random((size, 2)):
+                gp.append(x, f(x[None])[0])
+        elif action == "extend":
+            x = rng.random((size, 2))
+            gp.extend(x, f(x))
+        elif action == "truncate":
+            gp.truncate(min(gp.n, size))
+        elif action == "look":
+            assert_current(tracked, points)
+        else:
+            mean, var = gp.posterior(points)
+            phi = mean + 2 * np.sqrt(var) + 0.5
+            index, value = argmax_ucb([tracked], 4.0, [0.5])
+            assert value == pytest.approx(phi.max(), abs=1e-9)
+            assert phi[index] == pytest.approx(phi.max(), abs=1e-9)
+    assert_current(tracked, points)
+
+
+def test_truncate_restores_the_very_bits():
+    gp = grown(130)
+    points = np.random.default_rng(1).random((50, 2))
+    tracked = gp.track(points)
+    mean, var = tracked.mean, tracked.var
+    gp.extend([[0.2, 0.2], [0.9, 0.1]], [5.0, -5.0])
+    assert np.abs(tracked.mean - mean).max() > 0.1
+    gp.truncate(130)
+    np.testing.assert_array_equal(tracked.mean, mean)
+    np.testing.assert_array_equal(tracked.var, var)
+
+
+def test_rows_replaced_by_other_rows_are_noticed():
+    gp = grown(20)
+    points = np.random.default_rng(1).random((10, 2))
+    tracked = gp.track(points)
+    gp.truncate(15)
+    x = np.random.default_rng(2).random((5, 2))
+    gp.extend(x, f(x) + 1.0)  # as many rows as before, but others
+    assert_current(tracked, points)
+
+
+def test_a_factor_rebuilt_with_jitter_is_noticed():
+    gp = grown(20, noise=0.0)
+    points = np.random.default_rng(1).random((10, 2))
+    tracked = gp.track(points)
+    gp.append(gp.x[3], gp.y[3])
+    assert gp.jitter > 0.0
+    assert_current(tracked, points)
+
+
+@pytest.mark.parametrize("fidelities", [1, 2, 3])
+@pytest.mark.parametrize("lazy", [True, False])
+def test_the_lazy_argmax_is_exact_and_looks_at_few_points(fidelities, lazy):
+    rng = np.random.default_rng(0)
+    points = rng.random((3000, 2))
+    gps = [grown(40 // (m + 1), seed=m) for m in range(fidelities)]
+    zetas = [0.3 * (fidelities - 1 - m) for m in range(fidelities)]
+    tracked = [gp.track(points, lazy=lazy) for gp in gps]
+    looked_at = 0
+    for step in range(40):
+        posteriors = [gp.posterior(points) for gp in gps]
+        phi = np.min([m + 1.5 * np.sqrt(v) + z for (m, v), z in zip(posteriors, zetas, strict=True)], axis=0)
+        index, value = argmax_ucb(tracked, 2.25, zetas)
+        assert value == pytest.approx(phi.max(), abs=1e-9)
+        assert phi[index] == pytest.approx(phi.max(), abs=1e-9)
+        looked_at += tracked[0].fresh
+        gps[step % fidelities].append(points[index], f(points[index : index + 1])[0])
+    assert looked_at < 40 * 3000 * 0.5
+
+
+def test_excluded_points_are_not_chosen_and_ties_go_to_the_lowest_index():
+    gp = grown(10)
+    points = np.tile([[0.3, 0.7], [0.6, 0.2]], (5, 1))
+    tracked = gp.track(points)
+    first, value = argmax_ucb([tracked], 1.0, [0.0])
+    assert first in (0, 1)
+    exclude = np.zeros(10, dtype=bool)
+    exclude[first] = True
+    assert argmax_ucb([tracked], 1.0, [0.0], exclude) == (first + 2, value)
+
+
+def test_bad_arguments_are_refused():
+    gp, other = grown(5), grown(6, seed=1)
+    points = np.random.default_rng(0).random((4, 2))
+    tracked = gp.track(points)
+    with pytest.raises(ValueError, match="at least one point to track"):
+        gp.track(np.empty((0, 2)))
+    with pytest.raises(ValueError, match=r"x must have shape \(q, 2\)"):
+        gp.track(np.ones((3, 3)))
+    with pytest.raises(ValueError, match="one Tracked per fidelity"):
+        argmax_ucb([], 1.0, [])
+    with pytest.raises(ValueError, match="one Tracked per fidelity"):
+        argmax_ucb([gp], 1.0, [0.0])
+    with pytest.raises(ValueError, match="got one GP twice"):
+        argmax_ucb([tracked, gp.track(points)], 1.0, [0.0, 0.0])
+    with pytest.raises(ValueError, match="must track the same points"):
+        argmax_ucb([tracked, other.track(points + 0.1)], 1.0, [0.0, 0.0])
+    with pytest.raises(ValueError, match=r"zetas must have shape \(1,\)"):
+        argmax_ucb([tracked], 1.0, [0.0, 1.0])
+    with pytest.raises(ValueError, match=r"exclude must be a mask of shape \(4,\)"):
+        argmax_ucb([tracked], 1.0, [0.0], [True])
+    with pytest.raises(ValueError, match="exclude must leave at least one point"):
+        argmax_ucb([tracked], 1.0, [0.0], [True] * 4)
+    with pytest.raises(ValueError, match="beta must not be negative"):
+        argmax_ucb([tracked], -1.0, [0.0])
