@@ -21,7 +21,7 @@ $(VENV)/ready: $(SOURCES)
 
 demo: $(VENV)/ready ## optimise the Currin function with two fidelities; writes out/demo.png
 	@mkdir -p out
-	$(BIN)/mfopt demo --output out/demo.png
+	$(BIN)/mfopt demo --out out/demo.png
 
 test: lint test-python test-plain test-debug test-dist ## everything that must pass before a change lands
 

@@ -1,0 +1,97 @@
+"""Pictures of a run (needs `mfopt[plot]`). Drawn without a display and without global state."""
+
+from __future__ import annotations
+
+from os import PathLike
+from typing import Any
+
+import numpy as np
+
+from mfopt.optimizer import Optimizer
+from mfopt.regret import simple_regret
+
+COLOURS = ("#4477aa", "#ccbb44", "#66ccee", "#228833", "#aa3377")  # cheap fidelities, cheapest first
+TARGET = "#ee6677"
+
+
+def plot_run(optimizer: Optimizer, path: str | PathLike[str], optimum: float | None = None) -> None:
+    """Draw where a run queried, what it found and what that cost, into a PNG, SVG or PDF file.
+
+    Left: the queries, in the domain when it has two dimensions, otherwise as value against capital. Middle: the simple
+    regret against capital when the optimum is known, otherwise the best value so far. Right: queries per fidelity.
+    """
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(13, 4), layout="constrained")
+    where, found, counts = figure.subplots(1, 3)
+    _draw_queries(where, optimizer)
+    _draw_progress(found, optimizer, optimum)
+    _draw_counts(counts, optimizer)
+    figure.savefig(path, dpi=110)
+
+
+def _colour(m: int, fidelities: int) -> str:
+    return TARGET if m == fidelities - 1 else COLOURS[m % len(COLOURS)]
+
+
+def _names(optimizer: Optimizer) -> list[str]:
+    return [f"{fidelity.name} (cost {fidelity.cost:g})" for fidelity in optimizer.fidelities]
+
+
+def _draw_queries(axes: Any, optimizer: Optimizer) -> None:
+    history = optimizer.history
+    names = _names(optimizer)
+    two = optimizer.domain.decode(np.full((1, optimizer.domain.dim), 0.5)).shape[1] == 2
+    capital = np.cumsum(history.cost)
+    for m, name in enumerate(names):
+        rows = history.fidelity == m
+        x, y = (history.x[rows, 0], history.x[rows, 1]) if two else (capital[rows], history.y[rows])
+        target = m == len(names) - 1
+        axes.scatter(
+            x, y, s=36 if target else 14, marker="o" if target else ".", color=_colour(m, len(names)), label=name,
+            zorder=2 + m,
+        )
+    best = optimizer.best
+    if two and best is not None:
+        axes.scatter(*best.x, marker="*", s=260, color="black", zorder=20, label=f"best: {best.y:.6g}")
+    axes.set_title("Where it queried" if two else "Values")
+    axes.set_xlabel(optimizer.domain.names[0] if two else "capital spent")
+    axes.set_ylabel(optimizer.domain.names[1] if two else "value")
+    axes.legend(fontsize=8)
+
+
+def _draw_progress(axes: Any, optimizer: Optimizer, optimum: float | None) -> None:
+    history = optimizer.history
+    maximise = optimizer.direction == "maximize"
+    if optimum is not None:
+        capital, regret = simple_regret(
+            history, optimum, direction=optimizer.direction, target=len(optimizer.fidelities) - 1
+        )
+        axes.step(capital, np.maximum(regret, 1e-16), where="post", color=TARGET)
+        axes.set_yscale("log")
+        axes.set_ylabel("simple regret S(Λ)")
+    else:
+        capital = np.cumsum(history.cost)
+        usable = (history.fidelity == len(optimizer.fidelities) - 1) & (history.status == "ok")
+        worst = -np.inf if maximise else np.inf
+        best = (np.maximum if maximise else np.minimum).accumulate(np.where(usable, history.y, worst))
+        axes.step(capital, best, where="post", color=TARGET)
+        axes.set_ylabel("best value at the target")
+    axes.set_xlabel("capital spent Λ")
+    axes.set_title("What it found")
+    axes.grid(alpha=0.3)
+
+
+def _draw_counts(axes: Any, optimizer: Optimizer) -> None:
+    history = optimizer.history
+    names = _names(optimizer)
+    capital = np.cumsum(history.cost)
+    for m, name in enumerate(names):
+        axes.step(
+            capital, np.cumsum(history.fidelity == m), where="post", color=_colour(m, len(names)), label=name
+        )
+    axes.set_xlabel("capital spent Λ")
+    axes.set_ylabel("queries")
+    axes.set_title("Queries per fidelity")
+    axes.legend(fontsize=8)
+    axes.grid(alpha=0.3)
