@@ -44,7 +44,9 @@ class Box:
         self._constraints = as_constraints(constraints, len(self._dimensions))
         # A predicate of the wrong shape is reported here rather than at the first ask; the number of rows
         # differs from d so that an answer per coordinate is not taken for an answer per row.
-        self._feasible(np.full((len(self._dimensions) + 1, self.dim), 0.5))
+        for constraint in self._constraints:
+            for rows in (len(self._dimensions) + 1, 1):
+                constraint.holds(self.decode(np.full((rows, self.dim), 0.5)))
 
     @property
     def dimensions(self) -> tuple[Dimension, ...]:
@@ -108,7 +110,8 @@ class Box:
         if self._constraints:
             x = self.decode(u)
             for constraint in self._constraints:
-                kept[kept] = constraint.holds(x[kept])
+                if kept.any():
+                    kept[kept] = constraint.holds(x[kept])
         return kept
 
     def sample(self, n: int, rng: np.random.Generator) -> Array:

@@ -147,17 +147,19 @@ class Optimizer:
 
     def _checked(self, suggestion: object) -> tuple[Array, int]:
         """The strategy's answer, or a PluginError that names it."""
+        if not isinstance(suggestion, Suggestion):
+            raise PluginError(f"ask must return a Suggestion, got {shown(suggestion)}", *self._called)
         try:
-            if not isinstance(suggestion, Suggestion):
-                raise InputError(f"ask must return a Suggestion, got {shown(suggestion)}")
-            u = _read_only(real_array(suggestion.u, "the suggested point"))
-            if u.shape != (self._domain.dim,):
-                raise InputError(f"a suggested point must have shape ({self._domain.dim},), got {u.shape}")
-            if not self._domain.contains(u[None])[0]:
-                raise InputError(f"a suggested point must lie in X, got {u.tolist()} in unit coordinates")
+            u = _read_only(real_array(suggestion.u, "a suggested point"))
             m = self._fidelity(suggestion.fidelity)  # any can be paid: a run with less than λ_M left is done
         except InputError as error:
             raise PluginError(str(error), *self._called) from error
+        if u.shape != (self._domain.dim,) or not self._domain.contains(u[None])[0]:
+            raise PluginError(
+                f"a suggested point must have shape ({self._domain.dim},) and lie in X, "
+                f"got {shown(u.tolist())} in unit coordinates",
+                *self._called,
+            )
         return u, m
 
     def _withdraw(self, trial: Trial) -> None:

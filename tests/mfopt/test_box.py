@@ -118,6 +118,11 @@ def test_a_dimension_may_take_several_unit_coordinates():
         ({"bounds": [(0, 1)] * 2, "constraints": lambda x: x > 0}, r"one boolean per row, shape \(3,\)"),
         ({"bounds": [(0, 1)] * 2, "constraints": lambda x: x[:, 0]}, "one boolean per row.*float64"),
         ({"bounds": [(0, 1)] * 2, "constraints": lambda x: True}, "one boolean per row"),
+        (
+            {"bounds": [(0, 1)] * 2, "constraints": [LinearConstraint([1, 1], -1, 0.1), lambda x: x > 0]},
+            "one boolean per row",
+        ),
+        ({"bounds": [(0, 1)] * 2, "constraints": lambda x: np.squeeze(x[:, :1] > 0)}, r"shape \(1,\)"),
     ],
 )
 def test_bad_arguments_are_refused(arguments, rule):
@@ -200,7 +205,7 @@ def test_an_empty_domain_is_reported_after_a_bounded_search():
     with pytest.raises(EmptyDomain, match="found none in 200000 random draws") as caught:
         Box([(0, 1)] * 2, constraints=never).sample(1, rng())
     assert caught.value.draws == 200_000
-    assert sum(drawn) == 200_000 + 3
+    assert sum(drawn) == 200_000 + 4
 
 
 def test_contradicting_linear_constraints_are_reported_early():
@@ -208,6 +213,17 @@ def test_contradicting_linear_constraints_are_reported_early():
     with pytest.raises(EmptyDomain, match="nor by linear programming") as caught:
         box.sample(1, rng())
     assert caught.value.draws < 50_000
+
+
+def test_a_predicate_never_sees_an_empty_batch():
+    def careful(x):
+        assert len(x) > 0
+        return x[:, 0] >= 0.0
+
+    box = Box([(0, 1)] * 2, constraints=[LinearConstraint([1, 1], -np.inf, 1e-3), careful])
+    assert not box.contains(np.ones((3, 2))).any()
+    assert not box.contains(np.full((3, 2), 2.0)).any()
+    assert box.contains(box.sample(5, rng())).all()
 
 
 def test_the_boundary_belongs_to_the_domain():

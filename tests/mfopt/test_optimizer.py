@@ -403,6 +403,7 @@ def test_a_strategy_that_has_no_more_ends_the_run_until_something_is_told():
     [
         (None, "must return a Suggestion"),
         (Suggestion(np.array([0.5]), 0, None), r"shape \(2,\)"),
+        (Suggestion("middle", 0, None), "real numbers"),
         (Suggestion(np.array([0.5, 1.5]), 0, None), "lie in X"),
         (Suggestion(np.array([0.5, np.nan]), 0, None), "lie in X"),
         (Suggestion(np.array([0.5, 0.5]), 2, None), "fidelity must be from 0 to 1, got 2"),
