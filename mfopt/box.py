@@ -66,8 +66,11 @@ class Box:
         return
 
     def validate(self, x: object) -> Array:
-        values = self._in_order(x)
-        point = np.array([dim.validate(value) for dim, value in zip(self._dimensions, values, strict=True)])
+        try:
+            values = self._in_order(x)
+            point = np.array([dim.validate(value) for dim, value in zip(self._dimensions, values, strict=True)])
+        except InputError as error:
+            raise DomainError(str(error)) from None
         for k, constraint in enumerate(self._constraints):
             if not constraint.holds(point[None])[0]:
                 kind = constraint.describe()["kind"]

@@ -58,9 +58,12 @@ class FiniteSet:
     def validate(self, x: object) -> Array:
         if isinstance(x, Mapping):
             if set(x) != set(self._names):
-                raise InputError(f"x must have exactly the keys {list(self._names)}, got {shown(list(x))}")
+                raise DomainError(f"x must have exactly the keys {list(self._names)}, got {shown(list(x))}")
             x = [x[name] for name in self._names]
-        point = np.atleast_1d(real_array(x, "x"))
+        try:
+            point = np.atleast_1d(real_array(x, "x"))
+        except InputError as error:
+            raise DomainError(str(error)) from None
         if point.shape != (self.dim,):
             raise DomainError(
                 f"x must have shape ({self.dim},), one value per column ({', '.join(self._names)}), "

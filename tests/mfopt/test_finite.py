@@ -138,5 +138,5 @@ def test_the_users_array_is_copied_and_the_points_cannot_be_changed():
 
 @pytest.mark.parametrize("x", [[0.0, 0.5], [0.0], [np.nan, 0.0], {"x0": 0.0}, None])
 def test_what_is_no_candidate_is_refused(x):
-    with pytest.raises(InputError):
+    with pytest.raises(DomainError):
         FiniteSet([[0.0, 1.0], [1.0, 0.0]]).validate(x)
