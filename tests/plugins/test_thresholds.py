@@ -49,10 +49,16 @@ def test_a_given_zeta_stays_and_its_violation_is_told_once_and_recorded():
     assert rule.values().tolist() == [0.5, 0.1, 0.0]
 
 
-def test_noise_is_not_blamed_on_a_given_zeta():
-    rule = ZetaRule([0.5, 0.0], range(2))
-    rule.compare(0, 1.0, 1, 1.7, 0.01)
-    assert rule.violations == {}
+def test_noise_is_not_blamed_on_a_zeta():
+    given = ZetaRule([0.5, 0.0], range(2))
+    given.compare(0, 1.0, 1, 1.7, 0.01)
+    assert given.violations == {}
+    learnt = ZetaRule([None, 0.0], range(2))
+    learnt.start(10.0)
+    learnt.compare(0, 1.0, 1, 1.39, 0.01)
+    assert learnt.neighbour == 0.1
+    learnt.compare(0, 1.0, 1, 1.5, 0.01)
+    assert learnt.neighbour == pytest.approx(0.4)
 
 
 def test_gamma_doubles_only_after_more_iterations_than_the_ratio_of_costs():

@@ -35,7 +35,7 @@ from mfopt.reason import Reason
 from mfopt_plugins.strategies._avoid import Avoiding, elsewhere
 from mfopt_plugins.strategies._gamma import GammaRule
 from mfopt_plugins.strategies._visited import Visited
-from mfopt_plugins.strategies._zeta import ZetaRule
+from mfopt_plugins.strategies._zeta import ZetaRule, excess
 
 Mode = Literal["practical", "theory"]
 APART = 1e-6  # on a noiseless fidelity a query keeps this distance from earlier ones, in unit coordinates
@@ -215,7 +215,7 @@ class UCBStrategy:
         for u, k, y in self._to_check:
             if self._zeta.learnt(k - 1) and self._visited.value(u, k - 1) is None:
                 mean = self._models.at(u)[0][k - 1]
-                if abs(y - mean) > self._zeta.neighbour:
+                if excess(abs(y - mean), self._models.noise(k)) > self._zeta.neighbour:
                     self._checks.append((u, k - 1))
         self._to_check.clear()
         while self._checks:

@@ -1,7 +1,8 @@
 """The bounds ζ_m ≥ ‖f⁽ᴹ⁾ − f⁽ᵐ⁾‖∞: given, or one ζ for neighbouring fidelities that grows from violations.
 
 Where a bound is not given, ζ_m = (M − m) ζ (section "Choice of ζ_m's"). ζ starts at 1 % of the range of the initial
-values; whenever |f_m − f_{m−1}| > ζ at a point where both are known, ζ becomes twice the violation.
+values; whenever |f_m − f_{m−1}| > ζ at a point where both are known, ζ becomes twice the violation. Where values are
+noisy, three standard deviations of the noise are taken off a difference before it counts.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ class ZetaRule:
     def compare(self, k: int, y: float, other: int, y_other: float, noise: float) -> None:
         """Take the values of one point at two positions; `noise` is the variance of their difference by noise alone."""
         low, high = min(k, other), max(k, other)
-        difference = abs(y - y_other)
+        difference = excess(abs(y - y_other), noise)
         if self.learnt(low):
             if high - low == 1:
                 if self._zeta is None:
@@ -66,9 +67,9 @@ class ZetaRule:
             return
         if self.learnt(high):
             return
-        # |f_low − f_high| ≤ ζ_low + ζ_high; three standard deviations of the noise are not blamed on the bound.
+        # |f_low − f_high| ≤ |f_low − f_M| + |f_M − f_high| ≤ ζ_low + ζ_high
         bound = float(self._given[low] or 0.0) + float(self._given[high] or 0.0)
-        if difference > bound * (1 + 1e-9) + 3 * sqrt(noise):
+        if difference > bound * (1 + 1e-9):
             fidelity = self._fidelities[low]
             if fidelity not in self.violations:
                 warnings.warn(
@@ -78,3 +79,8 @@ class ZetaRule:
                     stacklevel=2,
                 )
             self.violations[fidelity] = max(self.violations.get(fidelity, 0.0), difference)
+
+
+def excess(difference: float, noise: float) -> float:
+    """What of a difference of two values noise of this variance does not explain."""
+    return max(0.0, difference - 3 * sqrt(noise))
