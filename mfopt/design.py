@@ -3,7 +3,7 @@ Details").
 
 Λ₀/2 goes to the first and Λ₀/2 to the second fidelity; a method that uses one fidelity puts all of it there. By
 default Λ₀ = 10 λ_M, but at most a quarter of the capital, since little capital is better spent by the method than
-by chance. Each of these fidelities gets at least FEWEST points (models need some), and at most 20 + 10 d: with
+by chance. Each of these fidelities gets at least FEWEST points (models need some), and at most 50 d: with
 λ_1 ≪ λ_2 half of Λ₀ would pay for thousands of points, which chance places worse than the method; what is saved is
 left to it. Fidelities above the second start without data, as in the paper.
 
@@ -40,7 +40,7 @@ def initial_counts(
         lowest, highest = 0, None
         total = initial_capital
     else:
-        lowest, highest = FEWEST, 20 + 10 * dim
+        lowest, highest = FEWEST, 50 * dim
         total = DEFAULT_QUERIES * costs[-1]
         if capital is not None:
             total = min(total, LARGEST_SHARE * capital)

@@ -5,9 +5,10 @@ since they were last learnt, at least by one row. The number of fits up to n row
 their total cost is a constant times the cost of the last one, while few rows (when a row changes most) are refitted
 each time. Between fits rows are appended.
 
-A fidelity with fewer than `own` rows cannot say much about its hyper-parameters, and nothing at all about its scale
-with none. It borrows them from the nearest fidelity that has enough (the lower one if there are two): its model is
-fitted to those rows, then emptied, and conditioned on its own rows. The scale of its prior so follows the data's.
+A fidelity with fewer than `own` rows (2 dim, at least 3) cannot say much about its hyper-parameters, and nothing at
+all about its scale with none. It borrows them from the nearest fidelity that has enough (the lower one if there are
+two): its model is fitted to those rows, then emptied, and conditioned on its own rows. So the scale of its prior
+follows the data's.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ class FidelityModels:
         self._position = {m: k for k, m in enumerate(self.used)}
         self._seed = seed
         self._dim = dim
-        self._own = min(dim + 1, 5) if own is None else own
+        self._own = max(3, 2 * dim) if own is None else own
         self._noises = [noises[m] for m in self.used]
         self.models: list[Model] = [surrogates[m].model(dim, noises[m]) for m in self.used]
         self._u: list[list[Array]] = [[] for _ in self.used]
@@ -88,11 +89,12 @@ class FidelityModels:
         return bool(learnt <= 1e-4 * np.var(self._y[k])) if self.count(k) > 1 else True
 
     def noise(self, k: int) -> float:
-        """The noise variance at position k: known, or learnt, or 0 as long as nothing is learnt."""
+        """The noise variance at position k: known, or learnt; 0 where the fidelity passes for noiseless."""
         known = self._noises[k]
         if known is not None:
             return known
-        return 0.0 if self._learnt_at[k] < 0 else float(self.models[k].describe().get("noise", 0.0))
+        unlearnt = self._learnt_at[k] < 0 or self.noiseless(k)
+        return 0.0 if unlearnt else float(self.models[k].describe().get("noise", 0.0))
 
     def update(self) -> None:
         """Bring every model up to date with the values told: learn where it is due, otherwise append."""

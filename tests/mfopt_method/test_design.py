@@ -26,7 +26,7 @@ def test_the_default_is_ten_target_queries_capped_by_a_quarter_of_the_capital():
 
 
 def test_very_cheap_fidelities_get_no_more_points_than_chance_is_good_for():
-    assert initial_counts([1e-6, 10.0], None, None, 2) == (40, 5)
+    assert initial_counts([1e-6, 10.0], None, None, 2) == (100, 5)
 
 
 def test_a_small_finite_set_limits_the_points():
@@ -36,7 +36,7 @@ def test_a_small_finite_set_limits_the_points():
 @given(st.lists(st.floats(1e-3, 1e3), min_size=1, max_size=4, unique=True), st.floats(1e-3, 1e6), st.integers(1, 10))
 def test_every_fidelity_that_has_initial_points_has_a_few_and_the_higher_ones_none(costs, capital, dim):
     counts = initial_counts(sorted(costs), capital, None, dim)
-    assert all(FEWEST <= c <= 20 + 10 * dim for c in counts[:2])
+    assert all(FEWEST <= c <= 50 * dim for c in counts[:2])
     assert not any(counts[2:])
 
 

@@ -153,3 +153,4 @@ def test_without_repeated_points_the_learnt_noise_decides():
             one.add(record(u, 0, np.sin(6 * u) + noise * rng.standard_normal()))
         one.update()
         assert one.noiseless(0) is expected
+        assert 0.5 * noise**2 <= one.noise(0) <= 2 * noise**2

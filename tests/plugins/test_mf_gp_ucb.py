@@ -48,11 +48,11 @@ def test_gp_ucb_queries_the_target_only_and_ignores_other_data():
 
 
 def test_the_initial_design_starts_at_the_first_fidelity_then_the_second():
-    trials = run(optimizer(capital=1000.0), FUNCTIONS, 47)
+    trials = run(optimizer(capital=1000.0), FUNCTIONS, 57)
     kinds = [trial.reason.kind for trial in trials]
-    assert [t.fidelity for t in trials[:45]] == [0] * 40 + [1] * 5
-    assert set(kinds[:45]) == {"initial design"}
-    assert kinds[45] != "initial design"
+    assert [t.fidelity for t in trials[:55]] == [0] * 50 + [1] * 5
+    assert set(kinds[:55]) == {"initial design"}
+    assert kinds[55] != "initial design"
 
 
 def test_strategies_that_share_a_seed_share_initial_points():
@@ -65,7 +65,7 @@ def test_strategies_that_share_a_seed_share_initial_points():
 
 def test_data_that_are_there_already_replace_initial_points():
     opt = optimizer(capital=1000.0)
-    opt.add(np.random.default_rng(0).random((38, 2)), 0, np.arange(38.0))
+    opt.add(np.random.default_rng(0).random((48, 2)), 0, np.arange(48.0))
     trials = run(opt, FUNCTIONS, 7)
     assert [t.fidelity for t in trials] == [0, 0, 1, 1, 1, 1, 1]
 
@@ -236,21 +236,21 @@ def test_the_same_seed_gives_the_same_trials_and_another_seed_others():
 @pytest.mark.parametrize("domain", [SQUARE, mfopt.FiniteSet(GRID)])
 def test_parallel_asks_differ_and_may_be_told_in_any_order(domain):
     opt = optimizer(domain, capital=None)
-    run(opt, FUNCTIONS, 50)
+    run(opt, FUNCTIONS, 60)
     trials = opt.ask(6)
     queries = {(*t.x, t.fidelity) for t in trials}
     assert len(queries) == 6
     for trial in reversed(trials):
         opt.tell(trial, FUNCTIONS[trial.fidelity](trial.x))
-    assert len(opt.history.y) == 56
+    assert len(opt.history.y) == 66
 
 
 def test_pending_queries_leave_no_trace_in_the_models():
     opt = optimizer(capital=None)
-    run(opt, FUNCTIONS, 50)
+    run(opt, FUNCTIONS, 60)
     opt.ask()
     counts = [model.n for model in opt.strategy._models.models]
-    assert sum(counts) == 50
+    assert sum(counts) == 60
     opt.ask(3)
     assert [model.n for model in opt.strategy._models.models] == counts
 
@@ -258,12 +258,12 @@ def test_pending_queries_leave_no_trace_in_the_models():
 @pytest.mark.parametrize("domain", [SQUARE, mfopt.FiniteSet(GRID)])
 def test_a_failed_point_is_not_proposed_again_at_once_and_does_not_reach_the_models(domain):
     opt = optimizer(domain, capital=None)
-    run(opt, FUNCTIONS, 50)
+    run(opt, FUNCTIONS, 60)
     failed = opt.ask()
     opt.tell(failed, status="failed")
     following = run(opt, FUNCTIONS, 5)
     assert all(not np.allclose(t.x, failed.x, atol=1e-3) for t in following)
-    assert sum(model.n for model in opt.strategy._models.models) <= 55
+    assert sum(model.n for model in opt.strategy._models.models) <= 65
 
 
 def test_a_run_in_which_everything_fails_ends_with_its_capital():
