@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import timing  # first: it sets one thread before NumPy is loaded
-
 import numpy as np
+import timing  # first: it sets one thread before NumPy is loaded
 from scipy.linalg import cho_factor, cholesky, solve_triangular
 from scipy.linalg.blas import dtrsm, dtrsv
 from scipy.spatial.distance import cdist

@@ -15,6 +15,7 @@ from mfopt.errors import (
     PluginError,
     UnknownPlugin,
     UnknownTrial,
+    ZetaWarning,
 )
 from mfopt.fidelities import Fidelity
 from mfopt.finite import FiniteSet
@@ -41,6 +42,7 @@ __all__ = [
     "Trial",
     "UnknownPlugin",
     "UnknownTrial",
+    "ZetaWarning",
     "maximize",
     "minimize",
     "problems",

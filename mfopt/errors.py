@@ -1,4 +1,4 @@
-"""Every error that mfopt raises on purpose. An input error changes nothing in the object that raised it."""
+"""Every error and warning that mfopt raises on purpose. An input error changes nothing in the object that raised it."""
 
 from __future__ import annotations
 
@@ -51,3 +51,7 @@ class PluginError(MfoptError):
 
 class UnknownPlugin(PluginError, ValueError):
     """No installed plugin has this name; the message lists those that exist."""
+
+
+class ZetaWarning(UserWarning):
+    """Data contradict a bound ζ_m that the user gave; the run goes on with the bound as given."""

@@ -103,7 +103,3 @@ def _require_nonnegative(zetas: Sequence[float]) -> None:
 def _require_increasing(costs: Sequence[float]) -> None:
     if not all(low < high for low, high in pairwise(costs)) or not all(c > 0 for c in costs):
         raise InputError(f"costs must be positive and strictly increasing, got {list(costs)}")
-
-
-class ZetaWarning(UserWarning):
-    """Data contradict a bound ζ_m that the user gave; the run goes on with the bound as given."""

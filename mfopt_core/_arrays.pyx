@@ -36,7 +36,7 @@ cdef cnp.ndarray _as_double(object x, str what):
     given = np.asarray(x)
     if given.dtype.kind not in "fiub":
         raise ValueError(f"{what} must be real numbers, got an array of dtype {given.dtype}")
-    return np.ascontiguousarray(given, dtype=np.float64)
+    return np.require(given, np.float64, "CA")
 
 
 cdef int _check_finite(cnp.ndarray a, str what) except -1:

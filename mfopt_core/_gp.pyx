@@ -60,6 +60,11 @@ cdef int grow(void **array, size_t size) noexcept nogil:
     return 0
 
 
+cdef inline void copy(Py_ssize_t n, const double *source, double *target) noexcept nogil:
+    if n > 0:  # memcpy must not see the null pointers of an empty GP
+        memcpy(target, source, n * sizeof(double))
+
+
 cdef inline Py_ssize_t rows_of(Py_ssize_t b, Py_ssize_t n) noexcept nogil:
     """How many of the first n rows lie in block b (the last block that holds any, or one before it)."""
     return n - b * BLOCK if n - b * BLOCK < BLOCK else BLOCK
@@ -167,8 +172,8 @@ cdef class GP:
             first = self.factor.n
             self.reserve(first + q)
             with nogil:
-                memcpy(self.points + first * d, x, q * d * sizeof(double))
-                memcpy(self.values + first, y, q * sizeof(double))
+                copy(q * d, x, self.points + first * d)
+                copy(q, y, self.values + first)
                 for i in range(first, first + q):
                     to_soa(1, d, self.points + i * d, self.soa[i // BLOCK] + i % BLOCK, BLOCK)
                 while self.factorise(first, first + q):
@@ -259,7 +264,7 @@ cdef class GP:
     cdef void refresh_alpha(self) noexcept nogil:
         """Make α = L⁻ᵀ z current."""
         if self.alpha_rows != self.factor.n:
-            memcpy(self.alpha, self.z, self.factor.n * sizeof(double))
+            copy(self.factor.n, self.z, self.alpha)
             self.factor.backward(1, self.alpha, 1)
             self.alpha_rows = self.factor.n
 
@@ -470,7 +475,7 @@ cdef class GP:
         cdef cnp.ndarray out
         with self.lock:
             out = new_matrix(self.factor.n, self.kernel.d)
-            memcpy(data(out), self.points, self.factor.n * self.kernel.d * sizeof(double))
+            copy(self.factor.n * self.kernel.d, self.points, data(out))
         return out
 
     @property
@@ -479,7 +484,7 @@ cdef class GP:
         cdef cnp.ndarray out
         with self.lock:
             out = new_vector(self.factor.n)
-            memcpy(data(out), self.values, self.factor.n * sizeof(double))
+            copy(self.factor.n, self.values, data(out))
         return out
 
     def cholesky(self):

@@ -21,7 +21,7 @@ cimport numpy as cnp
 from libc.math cimport fabs, sqrt
 from libc.stdint cimport uint64_t
 from libc.stdlib cimport free, realloc
-from libc.string cimport memcpy, memset
+from libc.string cimport memset
 
 from mfopt_core._arrays cimport as_points, data, new_vector, to_soa
 from mfopt_core._cholesky cimport BLOCK
@@ -143,7 +143,8 @@ cdef class Tracked:
                     if self.rows[j] > kept:
                         self.rows[j] = self.stored[j]
                         self.resum(j, 0, self.stored[j])
-            memcpy(self.ids, self.gp.ids, n * sizeof(uint64_t))
+            for j in range(n):
+                self.ids[j] = self.gp.ids[j]
             self.suffix[n] = 0.0
             for j in range(n - 1, -1, -1):
                 self.suffix[j] = self.suffix[j + 1] + self.gp.z[j] * self.gp.z[j]

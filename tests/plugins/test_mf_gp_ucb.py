@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import mfopt
 from mfopt import theory
-from mfopt.theory import ZetaWarning
+from mfopt.errors import ZetaWarning
 from mfopt_plugins.strategies.gp_ucb import GPUCB
 from mfopt_plugins.strategies.mf_gp_ucb import MFGPUCB
 from mfopt_plugins.surrogates.matern import Matern

@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 import pytest
 
-from mfopt.theory import ZetaWarning
+from mfopt.errors import ZetaWarning
 from mfopt_plugins.strategies._gamma import GammaRule
 from mfopt_plugins.strategies._zeta import ZetaRule
 

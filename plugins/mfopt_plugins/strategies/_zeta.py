@@ -13,8 +13,8 @@ from math import sqrt
 
 import numpy as np
 
+from mfopt.errors import ZetaWarning
 from mfopt.protocols import Array
-from mfopt.theory import ZetaWarning
 
 START = 0.01  # of the range of the initial values
 
