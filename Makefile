@@ -38,7 +38,7 @@ test-python: $(VENV)/ready ## the test suite
 define variant
 	@rm -rf build/$(1) && mkdir -p build/$(1)
 	$(2) $(BIN)/python -m pip install -q --disable-pip-version-check --no-deps --target build/$(1) .
-	@mkdir -p build/$(1)/tests && cp -r tests/core build/$(1)/tests/ && touch build/$(1)/tests/__init__.py
+	@mkdir -p build/$(1)/tests && cp -r tests/core tests/conftest.py tests/__init__.py build/$(1)/tests/
 endef
 
 test-plain: $(VENV)/ready ## the core's tests on the plain C build (MFOPT_PLAIN_C=1)

@@ -20,7 +20,9 @@ for _variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
 HERE = Path(__file__).parent
 
 
-def best_seconds(contenders: Mapping[str, Callable[[], object]], repeat: int = 7, least: float = 0.02) -> dict[str, float]:
+def best_seconds(
+    contenders: Mapping[str, Callable[[], object]], repeat: int = 7, least: float = 0.02
+) -> dict[str, float]:
     """Seconds of one call of each contender: the best of `repeat` rounds of at least `least` seconds each."""
     calls = {}
     for name, call in contenders.items():
