@@ -28,7 +28,7 @@ test: lint test-python test-plain test-debug test-dist ## everything that must p
 lint: $(VENV)/ready ## ruff, mypy, cython-lint, stubtest
 	$(BIN)/ruff check .
 	$(BIN)/mypy mfopt plugins/mfopt_plugins
-	$(BIN)/cython-lint mfopt_core/*.pyx mfopt_core/*.pxd
+	PATH="$(abspath $(BIN)):$$PATH" cython-lint mfopt_core/*.pyx mfopt_core/*.pxd
 	$(BIN)/stubtest mfopt_core --allowlist tests/stubtest-allowlist.txt --ignore-unused-allowlist
 
 test-python: $(VENV)/ready ## the test suite
