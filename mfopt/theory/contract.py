@@ -1,0 +1,92 @@
+"""ζ as a contract: when ζ_m was given, every pair of values at one point tests it.
+
+|f⁽ˡ⁾ − f⁽ᵐ⁾| ≤ |f⁽ˡ⁾ − f⁽ᴹ⁾| + |f⁽ᴹ⁾ − f⁽ᵐ⁾| ≤ ζ_l + ζ_m at every point. Noise may stretch a difference: three
+standard deviations of it are taken off first. The theorems assume A2, so from the first violation on they promise
+nothing: the guarantee is void.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import sqrt
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from mfopt.errors import InputError
+from mfopt.protocols import Array
+
+
+class Rows(Protocol):
+    """The columns of a history that the contract needs, in the order told."""
+
+    @property
+    def x(self) -> Array:
+        """The points (n, d)."""
+
+    @property
+    def fidelity(self) -> npt.NDArray[np.int64]:
+        """The fidelity of each query, 0-based."""
+
+    @property
+    def y(self) -> Array:
+        """The values; NaN where the evaluation failed."""
+
+
+@dataclass(frozen=True)
+class Violation:
+    """Two values at one point that differ by more than the given ζ allow."""
+
+    n: int  # how many values had been told, with the one that showed it
+    x: Array
+    low: int
+    high: int
+    difference: float  # what noise does not explain of it
+    allowed: float  # ζ_low + ζ_high
+
+    def __str__(self) -> str:
+        return (
+            f"value {self.n}: fidelities {self.low} and {self.high} differ by {self.difference:.6g} at "
+            f"{np.round(self.x, 6).tolist()}, the zetas given allow {self.allowed:.6g}"
+        )
+
+
+def allowed(zeta_low: float, zeta_high: float) -> float:
+    """How far two fidelities may differ: ζ_l + ζ_m, with room for rounding."""
+    return (zeta_low + zeta_high) * (1 + 1e-9)
+
+
+def unexplained(difference: float, noise: float) -> float:
+    """What of a difference of two values noise of this variance (of the difference) does not explain."""
+    return max(0.0, abs(difference) - 3 * sqrt(noise))
+
+
+def violations(history: Rows, zetas: Sequence[float | None], noises: Sequence[float] | None = None) -> list[Violation]:
+    """Every pair of a history that contradicts the ζ given, in the order told.
+
+    `zetas` has one entry per fidelity, None where nothing was given (such pairs test nothing); `noises` are the
+    variances of the values, 0 by default. A value is held against the last one of each other fidelity at that point.
+    """
+    noise = [0.0] * len(zetas) if noises is None else list(noises)
+    if len(noise) != len(zetas):
+        raise InputError(f"noises must have one entry per zeta, {len(zetas)}, got {len(noise)}")
+    bounds = [*zetas[:-1], 0.0]
+    found: list[Violation] = []
+    last: dict[bytes, dict[int, float]] = {}
+    rows = zip(history.x, history.fidelity.tolist(), history.y.tolist(), strict=True)
+    for n, (x, m, y) in enumerate(rows, start=1):
+        if not np.isfinite(y):
+            continue
+        here = last.setdefault(x.tobytes(), {})
+        for other, value in here.items():
+            low, high = min(m, other), max(m, other)
+            zeta_low, zeta_high = bounds[low], bounds[high]
+            if low == high or zeta_low is None or zeta_high is None:
+                continue
+            difference = unexplained(y - value, noise[m] + noise[other])
+            if difference > allowed(zeta_low, zeta_high):
+                found.append(Violation(n, x, low, high, difference, zeta_low + zeta_high))
+        here[m] = y
+    return found
