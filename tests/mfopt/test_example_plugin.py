@@ -20,7 +20,7 @@ EXAMPLE = Path(__file__).resolve().parents[2] / "plugins" / "example-sklearn"
 def python(tmp_path_factory):
     """The interpreter of an environment of its own, which sees what is installed here."""
     folder = tmp_path_factory.mktemp("environment")
-    venv.create(folder, with_pip=True, system_site_packages=True)
+    venv.create(folder, system_site_packages=True)  # its pip and setuptools are those of the outer environment
     interpreter = folder / "bin" / "python"
     # Where the tests run in an environment themselves, the new one sees only the base interpreter's packages:
     # this file adds those of the outer environment, behind its own.
