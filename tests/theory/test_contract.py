@@ -1,0 +1,55 @@
+"""ζ as a contract: what of a history contradicts it."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from mfopt import theory
+from mfopt.errors import InputError
+
+
+def history(rows):
+    """Rows of (x, fidelity, y)."""
+    x, fidelity, y = zip(*rows, strict=True)
+    return SimpleNamespace(x=np.array(x, float)[:, None], fidelity=np.array(fidelity), y=np.array(y, float))
+
+
+def test_a_pair_within_the_bound_is_no_violation():
+    assert theory.violations(history([(0.5, 0, 1.0), (0.5, 1, 1.5)]), [0.5, 0.0]) == []
+
+
+def test_a_violation_says_when_where_and_by_how_much():
+    told = history([(0.1, 0, 1.0), (0.5, 0, 1.0), (0.1, 1, 1.2), (0.5, 1, 1.7)])
+    (found,) = theory.violations(told, [0.5, 0.0])
+    assert (found.n, found.x.tolist(), found.low, found.high) == (4, [0.5], 0, 1)
+    assert found.difference == pytest.approx(0.7)
+    assert found.allowed == 0.5
+    assert str(found) == "value 4: fidelities 0 and 1 differ by 0.7 at [0.5], the zetas given allow 0.5"
+
+
+def test_two_low_fidelities_may_differ_by_the_sum_of_their_bounds():
+    told = history([(0.5, 0, 1.0), (0.5, 1, 1.65)])
+    assert theory.violations(told, [0.5, 0.2, 0.0]) == []
+    assert len(theory.violations(told, [0.5, 0.1, 0.0])) == 1
+
+
+def test_bounds_not_given_test_nothing_and_failed_values_count_but_tell_nothing():
+    told = history([(0.5, 0, 9.0), (0.5, 1, np.nan), (0.5, 2, 0.0)])
+    assert theory.violations(told, [None, 0.1, 0.0]) == []
+    assert [v.n for v in theory.violations(told, [1.0, None, 0.0])] == [3]
+
+
+def test_noise_is_not_blamed_on_a_zeta():
+    told = history([(0.5, 0, 0.0), (0.5, 1, 1.0)])
+    assert len(theory.violations(told, [0.5, 0.0], [0.01, 0.01])) == 1  # 1 − 3·√0.02 = 0.58
+    assert theory.violations(told, [0.5, 0.0], [0.02, 0.02]) == []  # 1 − 3·√0.04 = 0.4
+
+
+def test_repeats_of_one_fidelity_are_no_pair():
+    assert theory.violations(history([(0.5, 0, 0.0), (0.5, 0, 9.0)]), [0.1, 0.0]) == []
+
+
+def test_there_must_be_a_noise_per_fidelity():
+    with pytest.raises(InputError, match="one entry per zeta, 2, got 1"):
+        theory.violations(history([(0.5, 0, 0.0)]), [0.1, 0.0], [0.0])
