@@ -1,14 +1,18 @@
-"""Simple regret against capital: the quantity that every experiment of the paper shows."""
+"""Regret against capital: the quantity that every experiment of the paper shows, and its relatives."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from mfopt.errors import InputError
-from mfopt.protocols import Array
+from mfopt.protocols import Array, BoolArray
+
+Curve = tuple[Array, Array]  # (capital, regret), as simple_regret gives it
 
 
 class QueryArrays(Protocol):
@@ -29,22 +33,103 @@ class QueryArrays(Protocol):
 
 def simple_regret(
     history: QueryArrays, optimum: float, direction: str = "maximize", target: int | None = None
-) -> tuple[Array, Array]:
+) -> Curve:
     """S(Λ) = f* − max f⁽ᴹ⁾ over the target queries within capital Λ, eq. (Sn) for capital: (capital, regret).
 
     One entry per query told: the capital spent after it and the regret then, +∞ before the first target value. Failed
     queries cost but bring no value. `target` is the target's index M − 1; by default the highest fidelity that occurs,
     which is wrong for a run that never reached its target.
     """
+    capital, gap, counts = _target_gaps(history, optimum, direction, target)
+    return capital, np.minimum.accumulate(np.where(counts, gap, np.inf))
+
+
+def cumulative_regret(
+    history: QueryArrays,
+    optimum: float,
+    direction: str = "maximize",
+    target: int | None = None,
+    inside: BoolArray | None = None,
+) -> Curve:
+    """R̃_n = Σ f* − f⁽ᴹ⁾(x_t) over the target queries so far, eq. (Rtilden): (capital, sum).
+
+    `inside` keeps only the queries in a set Z, for example H⁽ᴹ⁾.
+    """
+    capital, gap, counts = _target_gaps(history, optimum, direction, target)
+    return capital, np.cumsum(np.where(counts & _inside(inside, counts), gap, 0.0))
+
+
+def mean_regret(
+    history: QueryArrays,
+    optimum: float,
+    direction: str = "maximize",
+    target: int | None = None,
+    inside: BoolArray | None = None,
+) -> Curve:
+    """R̃_n/T⁽ᴹ⁾_n, never below the simple regret, eq. (SimCumRelation): (capital, mean), +∞ before the first."""
+    capital, total = cumulative_regret(history, optimum, direction, target, inside)
+    counts = _target_gaps(history, optimum, direction, target)[2]
+    queries = np.cumsum(counts & _inside(inside, counts))
+    return capital, np.where(queries > 0, total / np.maximum(queries, 1), np.inf)
+
+
+@dataclass(frozen=True)
+class Aggregate:
+    """Curves of several runs on a common grid of capital."""
+
+    capital: Array
+    median: Array
+    lower: Array  # the lower quartile
+    upper: Array  # the upper quartile
+    mean: Array
+    runs: int
+
+
+def at_capital(curve: Curve, capital: Array) -> Array:
+    """The value of a curve at each capital: that after the last query paid by then, +∞ before the first."""
+    spent, values = curve
+    last = np.searchsorted(spent, np.asarray(capital, dtype=np.float64), side="right")
+    return np.asarray(np.append(np.inf, values)[last])
+
+
+def aggregate(curves: Sequence[Curve], capital: Array | None = None) -> Aggregate:
+    """Median, quartiles and mean over the runs, at each capital of a grid.
+
+    By default the grid is every capital at which some run's value changes, up to the smallest capital that a run spent:
+    there all runs can be compared.
+    """
+    if len(curves) == 0:
+        raise InputError("curves must hold at least one run, got none")
+    if capital is None:
+        end = min((float(spent[-1]) for spent, _ in curves if len(spent)), default=0.0)
+        every = np.unique(np.concatenate([spent for spent, _ in curves]))
+        capital = every[every <= end]
+    grid = np.asarray(capital, dtype=np.float64)
+    values = np.array([at_capital(curve, grid) for curve in curves])
+    # The rank method keeps +∞ from turning into NaN, which interpolation between ranks would make of it.
+    lower, median, upper = np.quantile(values, [0.25, 0.5, 0.75], axis=0, method="inverted_cdf")
+    return Aggregate(grid, median, lower, upper, values.mean(axis=0), len(curves))
+
+
+def _target_gaps(
+    history: QueryArrays, optimum: float, direction: str, target: int | None
+) -> tuple[Array, Array, BoolArray]:
+    """Capital after each query, f* − y, and which queries count: target queries that have a value."""
     if direction not in ("maximize", "minimize"):
         raise InputError(f'direction must be "maximize" or "minimize", got {direction!r}')
     fidelity = np.asarray(history.fidelity)
     capital = np.cumsum(np.asarray(history.cost, dtype=np.float64))
-    if fidelity.size == 0:
-        return capital, np.empty(0)
-    if target is None:
-        target = int(fidelity.max())
     y = np.asarray(history.y, dtype=np.float64)
     gap = optimum - y if direction == "maximize" else y - optimum
-    gap = np.where((fidelity == target) & np.isfinite(y), gap, np.inf)
-    return capital, np.minimum.accumulate(gap)
+    if target is None:
+        target = int(fidelity.max(initial=0))
+    counts = (fidelity == target) & np.isfinite(y)
+    return capital, np.where(counts, gap, np.inf), counts
+
+
+def _inside(inside: BoolArray | None, counts: BoolArray) -> BoolArray:
+    if inside is None:
+        return np.ones_like(counts)
+    if len(inside) != len(counts):
+        raise InputError(f"inside must have one entry per query, {len(counts)}, got {len(inside)}")
+    return np.asarray(inside, dtype=np.bool_)

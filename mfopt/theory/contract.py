@@ -58,7 +58,7 @@ def allowed(zeta_low: float, zeta_high: float) -> float:
     return (zeta_low + zeta_high) * (1 + 1e-9)
 
 
-def unexplained(difference: float, noise: float) -> float:
+def excess(difference: float, noise: float) -> float:
     """What of a difference of two values noise of this variance (of the difference) does not explain."""
     return max(0.0, abs(difference) - 3 * sqrt(noise))
 
@@ -85,7 +85,7 @@ def violations(history: Rows, zetas: Sequence[float | None], noises: Sequence[fl
             zeta_low, zeta_high = bounds[low], bounds[high]
             if low == high or zeta_low is None or zeta_high is None:
                 continue
-            difference = unexplained(y - value, noise[m] + noise[other])
+            difference = excess(y - value, noise[m] + noise[other])
             if difference > allowed(zeta_low, zeta_high):
                 found.append(Violation(n, x, low, high, difference, zeta_low + zeta_high))
         here[m] = y

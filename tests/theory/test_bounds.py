@@ -28,17 +28,15 @@ def left_sides(labels, gammas, costs, noise, capital):
 
 @settings(max_examples=60, deadline=None)
 @given(st.integers(0, 2**32 - 1), st.floats(0.01, 1.0), st.floats(1e-4, 1.0))
-def test_the_discrete_conditions_hold_from_the_thresholds_on_and_not_just_below(seed, gamma, noise):
+def test_the_discrete_conditions_are_tight_at_the_thresholds_and_hold_from_there_on(seed, gamma, noise):
     labels = np.random.default_rng(seed).integers(0, 3, 40)
     gammas, costs = [gamma, gamma / 2], [1.0, 3.0, 20.0]
     found = theory.discrete_thresholds(labels, gammas, costs, noise, BETA)
     for which, threshold in enumerate((found.first, found.second)):
-        for factor in (1.0, 1.001, 1.1, 2.0, 17.0, 1e4):
+        for factor in (1.0, 1.0001, 1.001, 1.01, 1.1, 2.0, 17.0, 1e4):
             capital = factor * threshold
             assert left_sides(labels, gammas, costs, noise, capital)[which] <= capital / 2 * (1 + 1e-12)
-        if threshold > costs[-1]:
-            below = 0.999999 * threshold
-            assert left_sides(labels, gammas, costs, noise, below)[which] > below / 2
+        assert left_sides(labels, gammas, costs, noise, threshold)[which] == pytest.approx(threshold / 2, rel=1e-12)
     assert found.first <= found.second
 
 

@@ -3,18 +3,23 @@
 Where a bound is not given, ζ_m = (M − m) ζ (section "Choice of ζ_m's"). ζ starts at 1 % of the range of the initial
 values; whenever |f_m − f_{m−1}| > ζ at a point where both are known, ζ becomes twice the violation. Where values are
 noisy, three standard deviations of the noise are taken off a difference before it counts.
+
+A bound that was given is a contract (mfopt.theory.contract): every pair of values tests it, and after the first
+violation the theorems promise nothing more. mfopt.report tells the violations of a run one by one.
 """
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from math import sqrt
 
 import numpy as np
 
 from mfopt.errors import ZetaWarning
 from mfopt.protocols import Array
+from mfopt.theory.contract import allowed, excess
+
+__all__ = ["START", "ZetaRule", "excess"]
 
 START = 0.01  # of the range of the initial values
 
@@ -57,7 +62,7 @@ class ZetaRule:
     def compare(self, k: int, y: float, other: int, y_other: float, noise: float) -> None:
         """Take the values of one point at two positions; `noise` is the variance of their difference by noise alone."""
         low, high = min(k, other), max(k, other)
-        difference = excess(abs(y - y_other), noise)
+        difference = excess(y - y_other, noise)
         if self.learnt(low):
             if high - low == 1:
                 if self._zeta is None:
@@ -67,20 +72,14 @@ class ZetaRule:
             return
         if self.learnt(high):
             return
-        # |f_low − f_high| ≤ |f_low − f_M| + |f_M − f_high| ≤ ζ_low + ζ_high
-        bound = float(self._given[low] or 0.0) + float(self._given[high] or 0.0)
-        if difference > bound * (1 + 1e-9):
+        bound = allowed(float(self._given[low] or 0.0), float(self._given[high] or 0.0))
+        if difference > bound:
             fidelity = self._fidelities[low]
             if fidelity not in self.violations:
                 warnings.warn(
                     f"the zetas given let fidelities {fidelity} and {self._fidelities[high]} differ by at most "
-                    f"{bound:.6g} at a point, got {difference:.6g}; the run goes on with them",
+                    f"{bound:.6g} at a point, got {difference:.6g}; the run goes on with them, the guarantee is void",
                     ZetaWarning,
                     stacklevel=2,
                 )
             self.violations[fidelity] = max(self.violations.get(fidelity, 0.0), difference)
-
-
-def excess(difference: float, noise: float) -> float:
-    """What of a difference of two values noise of this variance does not explain."""
-    return max(0.0, difference - 3 * sqrt(noise))
