@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from math import inf, isfinite, isnan
+from math import inf, isfinite, isnan, nan
 
 
 @dataclass(frozen=True)
@@ -55,11 +56,42 @@ class Reason:
             marks = ("*" if m == self.minimum else "") + ("<" if m == self.fidelity else "")
             values = (self.mean[k], self.width[k], self.zeta[k], self.phi[k], self.gamma[k])
             rows.append((f"{m}{marks}", *(_show(v) for v in values)))
-        widths = [max(len(row[j]) for row in rows) for j in range(len(columns))]
-        table = ["  ".join(cell.rjust(w) for cell, w in zip(row, widths, strict=True)) for row in rows]
         tightest = "smallest" if self.bound == "upper" else "largest"
         foot = f"t = {self.t}, β = {self.beta:.4g}; * the {tightest} bound, < the fidelity chosen"
-        return "\n".join([head, *("  " + line for line in table), "  " + foot])
+        return "\n".join([head, *("  " + line for line in _table(rows)), "  " + foot])
+
+
+@dataclass(frozen=True)
+class ImprovementReason:
+    """Why a method that looks for an improvement over an incumbent chose its query; one entry per fidelity in use."""
+
+    kind: str  # "expected improvement", "probability of improvement", ...
+    text: str  # why this point and this fidelity, in words
+    fidelity: int
+    t: int = 0
+    incumbent: float = nan  # the value at the target to be beaten; NaN: none is known
+    value: float = nan  # of the acquisition at the point, as a logarithm
+    fidelities: tuple[int, ...] = ()
+    mean: tuple[float, ...] = ()  # μ_m(x)
+    sigma: tuple[float, ...] = ()  # σ_m(x)
+
+    def negated(self) -> ImprovementReason:
+        """The same choice told in the user's unit when the user minimises."""
+        return replace(self, incumbent=-self.incumbent, mean=tuple(-v for v in self.mean))
+
+    def __str__(self) -> str:
+        rows = [("fidelity", "mean μ", "deviation σ")]
+        for m, mean, sigma in zip(self.fidelities, self.mean, self.sigma, strict=True):
+            rows.append((f"{m}<" if m == self.fidelity else f"{m}", _show(mean), _show(sigma)))
+        foot = f"t = {self.t}, incumbent {_show(self.incumbent)}, log of the acquisition {_show(self.value)}"
+        head = f"{self.kind}: fidelity {self.fidelity}, {self.text}"
+        return "\n".join([head, *("  " + line for line in _table(rows)), f"  {foot}; < the fidelity chosen"])
+
+
+def _table(rows: Sequence[tuple[str, ...]]) -> list[str]:
+    """Lines with the cells of each column aligned on the right."""
+    widths = [max(len(row[j]) for row in rows) for j in range(len(rows[0]))]
+    return ["  ".join(cell.rjust(w) for cell, w in zip(row, widths, strict=True)) for row in rows]
 
 
 def _show(value: float) -> str:

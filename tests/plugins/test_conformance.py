@@ -3,11 +3,18 @@
 from mfopt.testing import MaximiserConformance, StrategyConformance, SurrogateConformance
 from mfopt_plugins.maximisers.multistart import Multistart
 from mfopt_plugins.maximisers.nlopt_direct import NloptDirect
+from mfopt_plugins.strategies.direct import Direct
+from mfopt_plugins.strategies.gp_ei import GPEI
+from mfopt_plugins.strategies.gp_pi import GPPI
 from mfopt_plugins.strategies.gp_ucb import GPUCB
 from mfopt_plugins.strategies.mf_gp_ucb import MFGPUCB
+from mfopt_plugins.strategies.mf_naive import MFNaive
+from mfopt_plugins.strategies.mf_naive_random import MFNaiveRandom
+from mfopt_plugins.strategies.random_search import RandomSearch
 from mfopt_plugins.surrogates.matern import Matern
 from mfopt_plugins.surrogates.se import SE
 from mfopt_plugins.surrogates.se_python import SEPython
+from tests.plugins.runs import quick
 
 
 class TestSE(SurrogateConformance):
@@ -48,3 +55,44 @@ class TestMFGPUCB(StrategyConformance):
 class TestGPUCB(StrategyConformance):
     def strategy(self):
         return GPUCB()
+
+
+class TestGPEI(StrategyConformance):
+    maximiser = quick()
+
+    def strategy(self):
+        return GPEI()
+
+
+class TestGPPI(StrategyConformance):
+    maximiser = quick()
+
+    def strategy(self):
+        return GPPI()
+
+
+class TestRandomSearch(StrategyConformance):
+    def strategy(self):
+        return RandomSearch()
+
+
+class TestDirect(StrategyConformance):
+    def strategy(self):
+        return Direct()
+
+    def test_the_same_seed_gives_the_same_trials(self):
+        """It is deterministic: every seed does."""
+        traces = [self._run(self._optimizer(capital=20.0, rng=seed)) for seed in (5, 6)]
+        assert traces[0] == traces[1]
+
+
+class TestMFNaive(StrategyConformance):
+    maximiser = quick()
+
+    def strategy(self):
+        return MFNaive()
+
+
+class TestMFNaiveRandom(StrategyConformance):
+    def strategy(self):
+        return MFNaiveRandom()

@@ -48,9 +48,6 @@ class Cycle(ABC):
         """Whether the method cannot choose before a value is known."""
         return True
 
-    def _before(self, record: Record, k: int) -> None:
-        """What the method learns from an outcome at position k, before the models and the visited points have it."""
-
     def start(self, problem: Problem) -> None:
         """Called once, before the first ask."""
         domain, used = problem.domain, self.fidelities(len(problem.costs))
@@ -85,7 +82,6 @@ class Cycle(ABC):
         if record.fidelity not in self._used:
             return
         k = self._used.index(record.fidelity)
-        self._before(record, k)
         self._models.add(record)
         self._design.told(record, k)
         self._visited.add(record.u, k, record.y)

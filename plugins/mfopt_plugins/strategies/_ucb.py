@@ -125,12 +125,14 @@ class UCBStrategy(Cycle):
         kind = "last target query" if last else "ucb"
         return Suggestion(choice.u, self._used[choice.k], self._reason(kind, view.t, beta, choice))
 
-    def _before(self, record: Record, k: int) -> None:
-        if record.y is None:
-            return
-        self._compare(record.u, k, record.y)
-        if record.asked and k > 0 and not self._design.issued(record.u, k):
-            self._to_check.append((record.u, k, record.y))
+    def tell(self, record: Record) -> None:
+        """Learn the outcome of a query, or data that nobody asked for, in the order told."""
+        if record.y is not None and record.fidelity in self._used:
+            k = self._used.index(record.fidelity)
+            self._compare(record.u, k, record.y)
+            if record.asked and k > 0 and not self._design.issued(record.u, k):
+                self._to_check.append((record.u, k, record.y))
+        super().tell(record)
 
     @property
     def violations(self) -> dict[int, float]:

@@ -1,0 +1,28 @@
+"""GP-EI, expected improvement at the target."""
+
+from __future__ import annotations
+
+from mfopt.improvement import ExpectedImprovement
+from mfopt.protocols import Acquisition, Model
+from mfopt_plugins.strategies._improvement import ImprovementStrategy
+
+
+class GPEI(ImprovementStrategy):
+    """Expected improvement (Jones, Schonlau and Welch, 1998: Efficient global optimization of expensive functions).
+
+        x_t = argmax E max(0, f(x) − y*) = argmax σ h((μ − y*)/σ),   h(z) = φ(z) + z Φ(z)
+
+    initial_capital  Λ₀ of the initial design, all spent at the target; by default see mfopt.design. 0 for none.
+
+    Differences from the literature: the logarithm is maximised, which is the same point but has a gradient far from
+    the incumbent too; y* is the best value observed only where the target is noiseless, otherwise the best posterior
+    mean at the points queried; pending queries count as told with their posterior mean.
+    """
+
+    kind = "expected improvement"
+
+    def __init__(self, initial_capital: float | None = None) -> None:
+        super().__init__(initial_capital)
+
+    def _acquisition(self, model: Model, best: float, unit: float) -> Acquisition:
+        return ExpectedImprovement(model, best, unit)

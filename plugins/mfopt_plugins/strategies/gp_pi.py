@@ -1,0 +1,35 @@
+"""GP-PI, the probability of improvement at the target."""
+
+from __future__ import annotations
+
+from math import isfinite
+
+from mfopt.errors import InputError
+from mfopt.improvement import ProbabilityOfImprovement
+from mfopt.protocols import Acquisition, Model
+from mfopt_plugins.strategies._improvement import ImprovementStrategy
+
+
+class GPPI(ImprovementStrategy):
+    """Probability of improvement (Kushner, 1964, as in Brochu, Cora and de Freitas, 2010).
+
+        x_t = argmax Φ((μ − y* − ξ)/σ)
+
+    xi               ξ, the improvement asked for, in units of the range of the target's values. With 0 the method
+                     hardly ever leaves the incumbent's surroundings.
+    initial_capital  Λ₀ of the initial design, all spent at the target; by default see mfopt.design. 0 for none.
+
+    Differences from the literature: ξ is relative, so that the unit of the values does not matter; y*, pending queries
+    and the logarithm as in gp-ei.
+    """
+
+    kind = "probability of improvement"
+
+    def __init__(self, xi: float = 0.01, initial_capital: float | None = None) -> None:
+        if not (isfinite(xi) and xi >= 0):
+            raise InputError(f"xi must be finite and not negative, got {xi}")
+        super().__init__(initial_capital)
+        self._xi = xi
+
+    def _acquisition(self, model: Model, best: float, unit: float) -> Acquisition:
+        return ProbabilityOfImprovement(model, best, self._xi * unit, unit)

@@ -1,0 +1,34 @@
+"""MF-NAIVE, the paper's multi-fidelity baseline."""
+
+from __future__ import annotations
+
+from mfopt.design import initial_counts
+from mfopt.protocols import Problem, Strategy
+from mfopt_plugins.strategies._naive import LIMIT, NaiveStrategy
+from mfopt_plugins.strategies.gp_ucb import GPUCB
+
+
+class MFNaive(NaiveStrategy):
+    """GP-UCB at the first fidelity for min(Λ/(2λ₁), limit) queries, then the target in decreasing order of f⁽¹⁾.
+
+    The paper prints max(Λ/(2λ₁), 500); why the minimum is meant stands in _naive. GP-UCB begins with those points of
+    the initial design that mf-gp-ucb has at the first fidelity too; the part at the second is left out, since this
+    method models the first alone.
+
+    It is stuck at the maximum of f⁽¹⁾: not for cheap fidelities whose maximum lies elsewhere than the target's.
+
+    limit        most queries of the first part; the paper has 500.
+    beta_factor  β_t = beta_factor · d log(2t) of GP-UCB.
+    """
+
+    def __init__(self, limit: int = LIMIT, beta_factor: float = 0.2) -> None:
+        super().__init__(limit)
+        self._beta_factor = beta_factor
+        GPUCB(beta_factor=beta_factor)  # a bad value is refused here, not at the start
+
+    def _first(self, problem: Problem) -> Strategy:
+        if len(problem.costs) == 1:
+            return GPUCB(beta_factor=self._beta_factor)
+        size = None if problem.domain.points is None else len(problem.domain.points)
+        counts = initial_counts(problem.costs, problem.capital, None, problem.domain.dim, size)
+        return GPUCB(initial_capital=counts[0] * problem.costs[0], beta_factor=self._beta_factor)

@@ -1,0 +1,60 @@
+"""Uniform random points at the target."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mfopt.design import initial_point
+from mfopt.errors import Exhausted
+from mfopt.protocols import Array, Problem, Record, Suggestion, View
+from mfopt.reason import Reason
+from mfopt_plugins.strategies._visited import Visited
+
+_TRIES = 1000  # draws for a point of a finite set that was queried least
+
+
+class RandomSearch:
+    """Uniform at the target, as a lower limit of what a method must beat; nothing is modelled.
+
+    Its points are those with which gp-ucb and the others that share the seed begin, so comparisons start equal. A
+    finite set is gone through in rounds: no point comes again before all others did, and not at all if the target is
+    known to be noiseless.
+    """
+
+    def start(self, problem: Problem) -> None:
+        """Called once, before the first ask."""
+        self._problem = problem
+        self._target = len(problem.costs) - 1
+        self._visited = Visited(1, problem.domain.dim, problem.domain.points)
+        self._drawn = 0
+
+    def ask(self, view: View) -> Suggestion:
+        """The next query. Raises Exhausted when no useful query is left."""
+        cost = self._problem.costs[-1]
+        if view.remaining < cost:
+            raise Exhausted(
+                f"a target query must be payable, it costs {cost}, got {view.remaining} remaining", "capital"
+            )
+        return Suggestion(self._draw(view), self._target, Reason("random", "uniform at random", self._target, view.t))
+
+    def tell(self, record: Record) -> None:
+        """Remember where the target was queried."""
+        if record.fidelity == self._target:
+            self._visited.add(record.u, 0, record.y)
+
+    def _draw(self, view: View) -> Array:
+        domain, seed = self._problem.domain, self._problem.seed
+        if domain.points is None:
+            self._drawn += 1
+            return initial_point(domain, seed, self._target, self._drawn - 1)
+        asked = [*self._visited.queried(0), *(q.u for q in view.pending if q.fidelity == self._target)]
+        counts = np.bincount(self._visited.rows(asked), minlength=len(domain.points))
+        least = counts == counts.min()
+        if counts.min() > 0 and self._problem.noises[-1] == 0.0:
+            raise Exhausted(f"all {len(domain.points)} points of X were queried at the noiseless target", "points")
+        for _ in range(_TRIES):
+            u = initial_point(domain, seed, self._target, self._drawn)
+            self._drawn += 1
+            if least[self._visited.rows([u])[0]]:
+                return u
+        return np.array(domain.points[view.rng.choice(np.flatnonzero(least))])
