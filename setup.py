@@ -46,7 +46,7 @@ extensions = [
         extra_compile_args=compile_args,
         extra_link_args=link_args,
     )
-    for name in ("_arrays", "_kernels", "_cholesky", "_gp", "_tracked", "_ucb")
+    for name in ("_arrays", "_kernels", "_cholesky", "_gp", "_tracked", "_ucb", "_direct", "_ascent")
 ]
 
 setup(

@@ -46,32 +46,27 @@ class MultiFidelityUCB:
         if self._fused is not None:
             value, slope = self._fused(self._models, u, self._beta, self._zetas, grad=True)
             return np.asarray(value), np.asarray(slope)
-        value = np.full(len(u), np.inf)
-        slope = np.zeros(u.shape)
-        root = np.sqrt(self._beta)
-        for model, zeta in zip(self._models, self._zetas, strict=True):
-            mean, var, dmean, dvar = model.posterior_gradient(u)
-            sigma = np.sqrt(var)
-            bound = mean + root * sigma + zeta
-            # σ has no gradient where it is 0 (at a noiseless row): the mean's alone is used there.
-            half = np.where(sigma > 0, 0.5 * root / np.where(sigma > 0, sigma, 1.0), 0.0)
-            lower = bound < value
-            value = np.where(lower, bound, value)
-            slope = np.where(lower[:, None], dmean + half[:, None] * dvar, slope)
-        return value, slope
+        values, slopes = self.pieces(u)
+        lowest = np.argmin(values, axis=0)
+        rows = np.arange(len(u))
+        return values[lowest, rows], slopes[lowest, rows]
 
     def pieces(self, u: Array) -> tuple[Array, Array]:
-        """Every φ_m at one point (dim,), (K,), and their gradients (K, dim).
+        """Every φ_m at the rows of u, (K, q), and their gradients, (K, q, dim).
 
         Not part of the protocol: a maximiser that finds this method can treat the kinks of the minimum exactly.
         """
-        values, slopes = [], []
-        for model, zeta in zip(self._models, self._zetas, strict=True):
-            single = MultiFidelityUCB([model], [], self._beta, [zeta])
-            value, slope = single.gradient(u[None, :])
-            values.append(value[0])
-            slopes.append(slope[0])
-        return np.array(values), np.array(slopes)
+        values = np.empty((len(self._models), len(u)))
+        slopes = np.empty((len(self._models), *u.shape))
+        root = np.sqrt(self._beta)
+        for k, (model, zeta) in enumerate(zip(self._models, self._zetas, strict=True)):
+            mean, var, dmean, dvar = model.posterior_gradient(u)
+            sigma = np.sqrt(var)
+            values[k] = mean + root * sigma + zeta
+            # σ has no gradient where it is 0 (at a noiseless row): the mean's alone is used there.
+            half = 0.5 * root / np.where(sigma > 0, sigma, np.inf)
+            slopes[k] = dmean + half[:, None] * dvar
+        return values, slopes
 
 
 def argmax(

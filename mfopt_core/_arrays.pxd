@@ -9,3 +9,4 @@ cdef cnp.ndarray new_vector(Py_ssize_t n)
 cdef cnp.ndarray new_matrix(Py_ssize_t n, Py_ssize_t m)
 cdef double *data(cnp.ndarray a) noexcept
 cdef void to_soa(Py_ssize_t n, Py_ssize_t d, const double *x, double *soa, Py_ssize_t ld) noexcept nogil
+cdef void *larger(void *array, size_t size) except NULL

@@ -20,10 +20,10 @@ cimport cython
 cimport numpy as cnp
 from libc.math cimport fabs, sqrt
 from libc.stdint cimport uint64_t
-from libc.stdlib cimport free, realloc
+from libc.stdlib cimport free
 from libc.string cimport memset
 
-from mfopt_core._arrays cimport as_points, data, new_vector, to_soa
+from mfopt_core._arrays cimport as_points, data, larger, new_vector, to_soa
 from mfopt_core._cholesky cimport BLOCK
 from mfopt_core._gp cimport CHUNK, GP, workspace
 from mfopt_core._rows cimport mf_accumulate, mf_check, mf_dot, mf_forward, mf_rows_dot
@@ -258,11 +258,3 @@ cdef class Tracked:
 
 cdef inline double *data_of(cnp.ndarray a) noexcept nogil:
     return <double *>cnp.PyArray_DATA(a)
-
-
-cdef void *larger(void *array, size_t size) except NULL:
-    """Reallocate, or raise and leave the array as it is."""
-    cdef void *new = realloc(array, size if size > 0 else 1)
-    if new == NULL:
-        raise MemoryError(f"no memory for {size} bytes")
-    return new

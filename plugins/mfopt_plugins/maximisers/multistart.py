@@ -23,4 +23,4 @@ class Multistart:
     def maximise(self, acquisition: Acquisition, domain: Domain, rng: np.random.Generator, t: int) -> Array:
         """The best point found, in X."""
         candidates = domain.sample(self._samples or min(200 * domain.dim + 2 * t, 4000), rng)
-        return polish(acquisition, domain, candidates, acquisition(candidates), self._climbs, rng)
+        return polish(acquisition, domain, candidates, acquisition(candidates), self._climbs)

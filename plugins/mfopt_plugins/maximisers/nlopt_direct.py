@@ -49,4 +49,4 @@ class NloptDirect:
         direct.optimize(np.full(dim, 0.5))
         samples = domain.sample(_SAMPLES_PER_DIM * dim, rng)
         candidates = np.vstack([*points, samples])
-        return polish(acquisition, domain, candidates, np.concatenate([values, acquisition(samples)]), _CLIMBS, rng)
+        return polish(acquisition, domain, candidates, np.concatenate([values, acquisition(samples)]), _CLIMBS)

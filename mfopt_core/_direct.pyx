@@ -1,0 +1,300 @@
+"""DIRECT (DIviding RECTangles; Jones, Perttunen and Stuckman 1993), a batch of points at a time.
+
+The unit cube is divided into rectangles, each with a value at its centre. A round picks the rectangles that could hold
+the maximum for some rate of change (the upper convex hull of value against size), trisects them along their longest
+sides, and wants the values of all new centres at once:
+
+    search = Direct(d)
+    while ...: search.tell(f(search.centres()))
+
+Layout. Side c of rectangle j has length 3^−level[j·d + c]; its centre there is (place[j·d + c] + ½)·3^−level. Both are
+integers, so a centre is the same number whenever it comes back, in any search. Only longest sides are divided, so the
+levels of one rectangle differ by at most 1 and their sum says its shape: rectangles of equal sum have equal size, exactly.
+Rectangles of one size form a heap, best value first and the older first among equals.
+
+Where it differs from the paper: every rectangle of the hull with the same size and the same value is divided, as in the
+paper, but at most TIES of them a round; ε is relative to the range of the values seen, so that adding a constant changes
+nothing; a rectangle whose side is 3^−DEEPEST is not divided any more.
+"""
+
+cimport cython
+cimport numpy as cnp
+from libc.math cimport INFINITY, pow, sqrt
+from libc.stdint cimport int64_t
+from libc.stdlib cimport free, malloc
+
+from mfopt_core._arrays cimport data, larger, new_matrix, new_vector
+
+import numpy as np
+
+cnp.import_array()
+
+cdef enum:
+    DEEPEST = 18  # 3^−18 is 3e-9: what is left to a local search
+    TIES = 8
+
+
+@cython.final
+cdef class Direct:
+    """A search over [0, 1]^d for the maximum of a function; `epsilon` is Jones's ε, relative to the range of values."""
+
+    cdef readonly Py_ssize_t d
+    cdef readonly double epsilon
+    cdef Py_ssize_t count, capacity  # rectangles
+    cdef int *level
+    cdef int64_t *place
+    cdef double *value
+    cdef Py_ssize_t classes  # number of sizes
+    cdef Py_ssize_t **heap  # heap[s]: the rectangles of total s
+    cdef Py_ssize_t *heap_size
+    cdef Py_ssize_t *heap_capacity
+    cdef list divided  # rectangles of this round, in order
+    cdef Py_ssize_t first  # of this round's new rectangles
+    cdef double best, worst
+
+    def __cinit__(self, Py_ssize_t d, double epsilon=1e-4):
+        cdef Py_ssize_t s
+        if d < 1:
+            raise ValueError(f"d must be at least 1, got {d}")
+        if not 0.0 <= epsilon < 1.0:
+            raise ValueError(f"epsilon must be at least 0 and below 1, got {epsilon}")
+        self.d = d
+        self.epsilon = epsilon
+        self.best = -INFINITY
+        self.classes = d * DEEPEST + 1
+        self.heap = <Py_ssize_t **>malloc(self.classes * sizeof(Py_ssize_t *))
+        self.heap_size = <Py_ssize_t *>malloc(self.classes * sizeof(Py_ssize_t))
+        self.heap_capacity = <Py_ssize_t *>malloc(self.classes * sizeof(Py_ssize_t))
+        if self.heap == NULL or self.heap_size == NULL or self.heap_capacity == NULL:
+            raise MemoryError
+        for s in range(self.classes):
+            self.heap[s] = NULL
+            self.heap_size[s] = self.heap_capacity[s] = 0
+        self.divided = []
+        self._new_rectangle(-1, 0, 1)
+
+    def __dealloc__(self):
+        cdef Py_ssize_t s
+        if self.heap != NULL:
+            for s in range(self.classes):
+                free(self.heap[s])
+        free(self.heap)
+        free(self.heap_size)
+        free(self.heap_capacity)
+        free(self.level)
+        free(self.place)
+        free(self.value)
+
+    def __len__(self):
+        """Number of centres so far, those waiting for their values included."""
+        return self.count
+
+    def centres(self):
+        """The centres whose values are wanted, (q, d); none when no rectangle can be divided any more."""
+        cdef Py_ssize_t q = self.count - self.first, j, c
+        cdef cnp.ndarray out = new_matrix(q, self.d)
+        cdef double *x = data(out)
+        for j in range(q):
+            for c in range(self.d):
+                x[j * self.d + c] = self._coordinate(self.first + j, c)
+        return out
+
+    def seen(self):
+        """All centres with known values, (n, d) and (n,)."""
+        cdef cnp.ndarray points = new_matrix(self.first, self.d), values = new_vector(self.first)
+        cdef double *x = data(points)
+        cdef double *y = data(values)
+        cdef Py_ssize_t j, c
+        for j in range(self.first):
+            y[j] = self.value[j]
+            for c in range(self.d):
+                x[j * self.d + c] = self._coordinate(j, c)
+        return points, values
+
+    def tell(self, values):
+        """The values at `centres()`; −inf marks a centre outside the feasible set. Prepares the next round."""
+        cdef cnp.ndarray y = np.ascontiguousarray(values, dtype=np.float64)
+        cdef Py_ssize_t q = self.count - self.first, j
+        cdef bint known = self.best > -INFINITY
+        if cnp.PyArray_NDIM(y) != 1 or cnp.PyArray_DIM(y, 0) != q:
+            raise ValueError(f"values must have shape ({q},), one per centre, got shape {np.shape(values)}")
+        if np.isnan(y).any() or (y == INFINITY).any():
+            raise ValueError(f"values must be finite, or -inf for infeasible centres, got {values!r}")
+        for j in range(q):
+            self.value[self.first + j] = data(y)[j]
+            if data(y)[j] > self.best:
+                self.best = data(y)[j]
+            if data(y)[j] > -INFINITY and (data(y)[j] < self.worst or not known):
+                self.worst = data(y)[j]
+                known = True
+        if self.best == -INFINITY:
+            self.worst = 0.0  # nothing feasible yet: sizes alone decide
+        j = self.first
+        if j == 0:
+            self._push(0)
+        for rectangle in self.divided:
+            j = self._divide(rectangle, j)
+        self.first = self.count
+        self._select()
+
+    cdef double _coordinate(self, Py_ssize_t j, Py_ssize_t c) noexcept:
+        return (<double>self.place[j * self.d + c] + 0.5) * pow(3.0, -self.level[j * self.d + c])
+
+    cdef int _new_rectangle(self, Py_ssize_t parent, Py_ssize_t axis, int step) except -1:
+        """A rectangle like `parent`, but one level deeper along `axis` and there in its lower (step −1) or upper (1)
+        third. Its other levels are final only when the parent has been divided."""
+        cdef Py_ssize_t c, d = self.d, j = self.count, capacity
+        if j == self.capacity:
+            capacity = 2 * self.capacity + 64
+            self.level = <int *>larger(self.level, capacity * d * sizeof(int))
+            self.place = <int64_t *>larger(self.place, capacity * d * sizeof(int64_t))
+            self.value = <double *>larger(self.value, capacity * sizeof(double))
+            self.capacity = capacity
+        for c in range(d):
+            self.level[j * d + c] = self.level[parent * d + c] if parent >= 0 else 0
+            self.place[j * d + c] = self.place[parent * d + c] if parent >= 0 else 0
+        if parent >= 0:
+            self.level[j * d + axis] += 1
+            self.place[j * d + axis] = 3 * self.place[j * d + axis] + 1 + step
+        self.count += 1
+        return 0
+
+    cdef int _push(self, Py_ssize_t j) except -1:
+        """Put rectangle j into the heap of its size."""
+        cdef Py_ssize_t s = 0, c, k, up
+        for c in range(self.d):
+            s += self.level[j * self.d + c]
+        k = self.heap_size[s]
+        if k == self.heap_capacity[s]:
+            self.heap[s] = <Py_ssize_t *>larger(self.heap[s], (2 * k + 8) * sizeof(Py_ssize_t))
+            self.heap_capacity[s] = 2 * k + 8
+        self.heap_size[s] = k + 1
+        while k > 0:
+            up = (k - 1) // 2
+            if not self._better(j, self.heap[s][up]):
+                break
+            self.heap[s][k] = self.heap[s][up]
+            k = up
+        self.heap[s][k] = j
+        return 0
+
+    cdef Py_ssize_t _pop(self, Py_ssize_t s) noexcept:
+        """Take the best rectangle of size s."""
+        cdef Py_ssize_t *heap = self.heap[s]
+        cdef Py_ssize_t top = heap[0], k = 0, child, size = self.heap_size[s] - 1, last = heap[size]
+        self.heap_size[s] = size
+        while 2 * k + 1 < size:
+            child = 2 * k + 1
+            if child + 1 < size and self._better(heap[child + 1], heap[child]):
+                child += 1
+            if not self._better(heap[child], last):
+                break
+            heap[k] = heap[child]
+            k = child
+        heap[k] = last
+        return top
+
+    cdef bint _better(self, Py_ssize_t a, Py_ssize_t b) noexcept:
+        """Larger value first, infeasible last, the older first among equals."""
+        return self.value[a] > self.value[b] or (self.value[a] == self.value[b] and a < b)
+
+    cdef double _size(self, Py_ssize_t s) noexcept:
+        """Half the diagonal of a rectangle with total s: s mod d of its sides are one level deeper than the others."""
+        cdef double side = pow(9.0, -(s // self.d))
+        return 0.5 * sqrt(side * (self.d - s % self.d) + side / 9.0 * (s % self.d))
+
+    cdef int _select(self) except -1:
+        """Take the rectangles to be divided out of their heaps, and make their new centres."""
+        cdef Py_ssize_t s, k, n = 0, start = -1, ties, j
+        cdef double f, top = -INFINITY, rate, least
+        cdef Py_ssize_t *hull = <Py_ssize_t *>malloc(self.classes * sizeof(Py_ssize_t))
+        if hull == NULL:
+            raise MemoryError
+        for s in range(self.classes - self.d):  # the deepest are not divided
+            if self.heap_size[s] > 0 and self._top(s) > top:
+                start, top = s, self._top(s)
+        # The upper hull from the best value to the largest size, which is the smallest s.
+        for s in range(start, -1, -1):
+            if self.heap_size[s] == 0:
+                continue
+            while n > 1 and self._below(hull[n - 2], hull[n - 1], s):
+                n -= 1
+            hull[n] = s
+            n += 1
+        least = top + self.epsilon * (top - self.worst)
+        self.divided = []
+        for k in range(n):
+            f = self._top(hull[k])
+            if k + 1 < n:  # the largest rate of change for which this size is still the best choice
+                rate = (f - self._top(hull[k + 1])) / (self._size(hull[k + 1]) - self._size(hull[k]))
+                if f + rate * self._size(hull[k]) < least:
+                    continue
+            for ties in range(TIES):
+                if self.heap_size[hull[k]] == 0 or self._top(hull[k]) < f:
+                    break
+                self.divided.append(self._pop(hull[k]))
+        free(hull)
+        for j in self.divided:
+            self._make_centres(j)
+        return 0
+
+    cdef double _top(self, Py_ssize_t s) noexcept:
+        """The best value of size s; an infeasible centre counts as the worst value seen."""
+        cdef double f = self.value[self.heap[s][0]]
+        return f if f > -INFINITY else self.worst
+
+    cdef bint _below(self, Py_ssize_t a, Py_ssize_t b, Py_ssize_t c) noexcept:
+        """Whether size b lies below the line from a to c in the plane of size and value."""
+        cdef double x = self._size(a), y = self._top(a)
+        return (self._top(b) - y) * (self._size(c) - x) < (self._top(c) - y) * (self._size(b) - x)
+
+    cdef int _shallowest(self, Py_ssize_t j) noexcept:
+        """The level of the longest sides of rectangle j."""
+        cdef Py_ssize_t c
+        cdef int level = self.level[j * self.d]
+        for c in range(1, self.d):
+            if self.level[j * self.d + c] < level:
+                level = self.level[j * self.d + c]
+        return level
+
+    cdef int _make_centres(self, Py_ssize_t j) except -1:
+        """Two new rectangles along each longest side of rectangle j."""
+        cdef Py_ssize_t c
+        cdef int level = self._shallowest(j)
+        for c in range(self.d):
+            if self.level[j * self.d + c] == level:
+                self._new_rectangle(j, c, -1)
+                self._new_rectangle(j, c, 1)
+        return 0
+
+    cdef Py_ssize_t _divide(self, Py_ssize_t j, Py_ssize_t child) except -1:
+        """Trisect rectangle j, whose new centres start at `child`, and return where the next rectangle's start.
+
+        The side whose new values are best is divided first, so that these get the largest rectangles: the children
+        along the k-th side are deeper also along the sides divided before it.
+        """
+        cdef Py_ssize_t c, d = self.d, k, pair
+        cdef int level = self._shallowest(j)
+        order = []
+        for c in range(d):
+            if self.level[j * d + c] == level:
+                pair = child + 2 * len(order)
+                order.append((-max(self.value[pair], self.value[pair + 1]), c, pair))
+        child += 2 * len(order)
+        order.sort()
+        before = []
+        for _, c, pair in order:
+            for k in range(pair, pair + 2):
+                for other in before:
+                    self._deepen(k, other)
+                self._push(k)
+            before.append(c)
+        for c in before:
+            self._deepen(j, c)
+        self._push(j)
+        return child
+
+    cdef void _deepen(self, Py_ssize_t j, Py_ssize_t c) noexcept:
+        """Shrink rectangle j to the middle third along axis c."""
+        self.level[j * self.d + c] += 1
+        self.place[j * self.d + c] = 3 * self.place[j * self.d + c] + 1

@@ -1,0 +1,64 @@
+"""The default maximiser: our own batched DIRECT, then gradient ascents from the best places it found."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import mfopt_core
+from mfopt.errors import InputError
+from mfopt.protocols import Acquisition, Array, Domain
+from mfopt_plugins.maximisers._polish import polish
+
+_ALL_CORNERS = 7  # up to this dimension all 2^dim corners are looked at
+
+
+class Direct:
+    """DIRECT (Jones et al. 1993; mfopt_core.Direct), every round one batched evaluation, then polish.
+
+    budget   evaluations of the global search; by default 100 dim + 2t, at most 2000
+    climbs   gradient ascents, run at once from the best candidates that are apart; by default 8 + 2 dim
+
+    A few random points of X join the candidates, so that an X too thin for the centres of rectangles has some, and so
+    do corners, where no centre ever lies and where uncertainty, and with it an upper bound, often is largest. An
+    acquisition with a method `recurring` is asked by it for the values at the centres, which come back at later asks.
+    """
+
+    def __init__(self, budget: int | None = None, climbs: int | None = None) -> None:
+        if budget is not None and budget < 1:
+            raise InputError(f"budget must be at least 1, got {budget}")
+        if climbs is not None and climbs < 1:
+            raise InputError(f"climbs must be at least 1, got {climbs}")
+        self._budget = budget
+        self._climbs = climbs
+
+    def maximise(self, acquisition: Acquisition, domain: Domain, rng: np.random.Generator, t: int) -> Array:
+        """The best point found, in X."""
+        dim = domain.dim
+        search = mfopt_core.Direct(dim)
+        evaluate = getattr(acquisition, "recurring", acquisition)
+        budget = self._budget or min(100 * dim + 2 * t, 2000)
+        while len(search) <= budget:
+            centres = search.centres()
+            if len(centres) == 0:
+                break
+            inside = domain.contains(centres)
+            values = np.full(len(centres), -np.inf)
+            if inside.any():
+                values[inside] = evaluate(centres[inside])
+            search.tell(values)
+        samples = np.vstack([domain.sample(10 * dim, rng), corners(domain, rng)])
+        points, values = search.seen()
+        feasible = values > -np.inf
+        points = np.vstack([points[feasible], samples])
+        values = np.concatenate([values[feasible], acquisition(samples)])
+        return polish(acquisition, domain, points, values, self._climbs or 8 + 2 * dim)
+
+
+def corners(domain: Domain, rng: np.random.Generator) -> Array:
+    """The corners of the cube that lie in X; in many dimensions a random choice of them."""
+    dim = domain.dim
+    if dim <= _ALL_CORNERS:
+        points = np.array(np.meshgrid(*[[0.0, 1.0]] * dim)).reshape(dim, -1).T
+    else:
+        points = rng.integers(0, 2, size=(2**_ALL_CORNERS, dim)).astype(np.float64)
+    return np.ascontiguousarray(points[domain.contains(points)])
