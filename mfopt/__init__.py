@@ -21,6 +21,7 @@ from mfopt.fidelities import Fidelity
 from mfopt.finite import FiniteSet
 from mfopt.loop import maximize, minimize
 from mfopt.optimizer import Optimizer
+from mfopt.preflight import preflight
 from mfopt.trial import Best, Trial
 
 __version__ = version("mfopt")
@@ -45,6 +46,7 @@ __all__ = [
     "ZetaWarning",
     "maximize",
     "minimize",
+    "preflight",
     "problems",
     "regret",
 ]

@@ -17,6 +17,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         if arguments.command == "plugins":
             _plugins(arguments.json)
+        elif arguments.command == "check":
+            from mfopt.check import check
+
+            direction = "minimize" if arguments.minimize else "maximize"
+            check(arguments.source, arguments.costs, direction, arguments.pairs, arguments.seed, arguments.json)
         else:
             from mfopt.demo import demo
 
@@ -40,6 +45,13 @@ def _parser() -> argparse.ArgumentParser:
     demo.add_argument("--out", default="mfopt-demo.png", help="the picture (default: %(default)s)")
     demo.add_argument("--capital", type=float, help="total budget (default: 50 target queries)")
     demo.add_argument("--seed", type=int, default=0, help="default: %(default)s")
+    check = commands.add_parser("check", help="say which cheap fidelities are worth using, from paired evaluations")
+    check.add_argument("source", help="a CSV file with columns for x, fidelity and y, or a synthetic problem's name")
+    check.add_argument("--costs", type=float, nargs="+", help="one per fidelity (default: the mean costs in the file)")
+    check.add_argument("--minimize", action="store_true", help="the values are to be minimised")
+    check.add_argument("--pairs", type=int, help="points evaluated of a problem (default: 5 + 3 per dimension)")
+    check.add_argument("--seed", type=int, default=0, help="default: %(default)s")
+    check.add_argument("--json", action="store_true", help="as JSON")
     return parser
 
 

@@ -1,0 +1,52 @@
+"""The command `mfopt check`: a preflight of a table of evaluations, or of a synthetic problem."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from math import nan
+from types import SimpleNamespace
+
+import numpy as np
+
+from mfopt import problems
+from mfopt.box import Box
+from mfopt.errors import InputError
+from mfopt.preflight import Preflight, preflight
+
+_COLUMNS = ("id", "fidelity", "y", "cost", "status")  # what History.to_dataframe writes beside the coordinates
+
+
+def check(
+    source: str, costs: Sequence[float] | None, direction: str, pairs: int | None, seed: int, as_json: bool
+) -> None:
+    """Print the preflight of `source`: a problem's name, or a CSV file with columns for x, fidelity and y."""
+    if source in problems.names():
+        problem = problems.get(source)
+        found = preflight(problem.functions, problem.domain, costs or problem.costs, pairs=pairs, rng=seed)
+    else:
+        found = _of_table(source, costs, direction, seed)
+    print(json.dumps([asdict(one) for one in found.checks], indent=2) if as_json else found)
+
+
+def _of_table(path: str, costs: Sequence[float] | None, direction: str, seed: int) -> Preflight:
+    with open(path, encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    header = list(rows[0]) if rows else []
+    names = [name for name in header if name not in _COLUMNS]
+    if not names or not {"fidelity", "y"} <= set(header):
+        raise InputError(f"{path} must have a header with fidelity, y and at least one coordinate, got {header}")
+    try:
+        x = np.array([[float(row[name]) for name in names] for row in rows])
+        fidelity = np.array([int(row["fidelity"]) for row in rows])
+        y = np.array([float(row["y"] or nan) for row in rows])
+        cost = np.array([float(row.get("cost") or 0.0) for row in rows])
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{path} must hold numbers, got {error}") from None
+    low, high = x.min(axis=0), x.max(axis=0)
+    if not (low < high).all():
+        raise InputError(f"{path} must hold coordinates that vary, got {names[int(np.argmin(high - low))]} constant")
+    history = SimpleNamespace(x=x, fidelity=fidelity, y=y, cost=cost)
+    return preflight(history, Box(list(zip(low, high, strict=True))), costs, direction=direction, rng=seed)
