@@ -9,6 +9,9 @@ A fidelity with fewer than `own` rows (2 dim, at least 3) cannot say much about 
 all about its scale with none. It borrows them from the nearest fidelity that has enough (the lower one if there are
 two): its model is fitted to those rows, then emptied, and conditioned on its own rows. So the scale of its prior
 follows the data's.
+
+A surrogate that models all fidelities jointly (protocols.JointModel) is conditioned on all data at once, and learns
+again as soon as the rows of any fidelity have grown so; nothing is borrowed there.
 """
 
 from __future__ import annotations
@@ -19,7 +22,7 @@ from math import ceil
 
 import numpy as np
 
-from mfopt.protocols import Array, Model, Query, Record, Surrogate
+from mfopt.protocols import Array, JointModel, Model, Query, Record, Surrogate
 
 GROWTH = 0.1
 _LEARNING_STREAM = 2  # keeps the generators used here apart from those of the initial design
@@ -43,7 +46,10 @@ class FidelityModels:
         self._dim = dim
         self._own = max(3, 2 * dim) if own is None else own
         self._noises = [noises[m] for m in self.used]
-        self.models: list[Model] = [surrogates[m].model(dim, noises[m]) for m in self.used]
+        self.joint = _joint([surrogates[m] for m in self.used], dim, self._noises)
+        self.models: list[Model] = (
+            [surrogates[m].model(dim, noises[m]) for m in self.used] if self.joint is None else list(self.joint.models)
+        )
         self._u: list[list[Array]] = [[] for _ in self.used]
         self._y: list[list[float]] = [[] for _ in self.used]
         self._learnt_at = [-1] * len(self.used)  # rows when last learnt; −1: never
@@ -98,17 +104,25 @@ class FidelityModels:
 
     def update(self) -> None:
         """Bring every model up to date with the values told: learn where it is due, otherwise append."""
+        if self.joint is not None and any(self._due(k) for k in range(len(self.models))):
+            self.joint.fit([self.rows(k) for k in range(len(self.models))], self._generator(len(self.models) - 1))
+            self._learnt_at = [self.count(k) for k in range(len(self.models))]
         for k, model in enumerate(self.models):
             n = self.count(k)
-            if n >= self._own:
-                if self._learnt_at[k] < 0 or n - self._learnt_at[k] >= max(1, ceil(GROWTH * self._learnt_at[k])):
+            if self.joint is None:
+                if n < self._own:
+                    self._borrow(k)
+                elif self._due(k):
                     model.fit(*self.rows(k), self._generator(k))
                     self._learnt_at[k] = n
-            else:
-                self._borrow(k)
             if model.n < n:
                 u, y = self.rows(k)
                 model.extend(u[model.n :], y[model.n :])
+
+    def _due(self, k: int) -> bool:
+        """Whether position k has so many more rows that learning again is worth its cost."""
+        n, before = self.count(k), self._learnt_at[k]
+        return before < 0 or n - before >= max(1, ceil(GROWTH * before))
 
     def _borrow(self, k: int) -> None:
         """Give model k the hyper-parameters that the lender's rows suggest, and no rows."""
@@ -147,3 +161,12 @@ class FidelityModels:
         """Means and standard deviations (K,) of all models at one point."""
         both = [model.posterior(u[None, :]) for model in self.models]
         return np.array([mean[0] for mean, _ in both]), np.sqrt([var[0] for _, var in both])
+
+
+def _joint(surrogates: Sequence[Surrogate], dim: int, noises: Sequence[float | None]) -> JointModel | None:
+    """The joint model of several fidelities that one surrogate serves, if it offers one."""
+    offer = getattr(surrogates[0], "joint", None)
+    if offer is None or len(surrogates) == 1 or any(surrogate is not surrogates[0] for surrogate in surrogates):
+        return None
+    joint: JointModel = offer(dim, noises)
+    return joint

@@ -92,12 +92,32 @@ class Model(Protocol):
         """Hyper-parameters and the like, as plain JSON-able values."""
 
 
+class JointModel(Protocol):
+    """One posterior of several fidelities, which is seen through one Model each: a row of one may move all of them."""
+
+    @property
+    def models(self) -> Sequence[Model]:
+        """A Model per fidelity; `n`, `extend` and `truncate` speak of that fidelity's rows alone."""
+
+    def fit(self, rows: Sequence[tuple[Array, Array]], rng: np.random.Generator) -> None:
+        """Learn the hyper-parameters from these rows, (u, y) per fidelity, and condition on them alone."""
+
+    def covariance(self, u: Array, k: int, other: int) -> Array:
+        """The posterior covariance of the k-th and the other fidelity's function at each row of u."""
+
+    def covariance_gradient(self, u: Array, k: int, other: int) -> tuple[Array, Array]:
+        """The same with its gradient in u."""
+
+
 @runtime_checkable
 class Surrogate(Protocol):
     """A kind of model (plugin group `mfopt.surrogates`); its options are set in its constructor.
 
     Optional, for speed: `upper_bound(models, u, beta, zetas, grad=False)`, the fused φ = min_m φ_m of eq. (mfgpucbDefn)
     over models that this surrogate made, returning φ, or (φ, gradient) with grad=True.
+
+    Optional, for surrogates that learn from several fidelities at once: `joint(dim, noises)`, a JointModel of as many
+    fidelities as there are noises. It is used where one such surrogate serves all fidelities of a method.
     """
 
     def model(self, dim: int, noise: float | None = None) -> Model:

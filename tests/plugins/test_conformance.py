@@ -3,6 +3,7 @@
 from mfopt.testing import MaximiserConformance, StrategyConformance, SurrogateConformance
 from mfopt_plugins.maximisers.multistart import Multistart
 from mfopt_plugins.maximisers.nlopt_direct import NloptDirect
+from mfopt_plugins.strategies.co_kriging import CoKriging
 from mfopt_plugins.strategies.direct import Direct
 from mfopt_plugins.strategies.gp_ei import GPEI
 from mfopt_plugins.strategies.gp_pi import GPPI
@@ -10,7 +11,9 @@ from mfopt_plugins.strategies.gp_ucb import GPUCB
 from mfopt_plugins.strategies.mf_gp_ucb import MFGPUCB
 from mfopt_plugins.strategies.mf_naive import MFNaive
 from mfopt_plugins.strategies.mf_naive_random import MFNaiveRandom
+from mfopt_plugins.strategies.mf_sko import MFSKO
 from mfopt_plugins.strategies.random_search import RandomSearch
+from mfopt_plugins.surrogates.ar1 import AR1
 from mfopt_plugins.surrogates.matern import Matern
 from mfopt_plugins.surrogates.se import SE
 from mfopt_plugins.surrogates.se_python import SEPython
@@ -96,3 +99,30 @@ class TestMFNaive(StrategyConformance):
 class TestMFNaiveRandom(StrategyConformance):
     def strategy(self):
         return MFNaiveRandom()
+
+
+class TestAR1OfOneFidelity(SurrogateConformance):
+    def surrogate(self):
+        return AR1()
+
+
+class TestMFGPUCBOverAR1(StrategyConformance):
+    maximiser = quick()
+    surrogate = AR1()
+
+    def strategy(self):
+        return MFGPUCB()
+
+
+class TestMFSKO(StrategyConformance):
+    maximiser = quick()
+
+    def strategy(self):
+        return MFSKO()
+
+
+class TestCoKriging(StrategyConformance):
+    maximiser = quick()
+
+    def strategy(self):
+        return CoKriging()

@@ -16,13 +16,13 @@ class CompiledSurrogate:
     """Models over mfopt_core.GP with one kernel."""
 
     def __init__(self, kernel: str, nu: float | None, given: Fixed) -> None:
-        self._kernel = kernel
-        self._nu = nu
+        self.kernel = kernel
+        self.nu = nu
         self._given = given
 
     def model(self, dim: int, noise: float | None = None) -> GPModel:
         """A fresh model without data; `noise` is the known noise variance, None when it is to be learnt."""
-        return GPModel(self._make, self._kernel, dim, noise, self._given)
+        return GPModel(self._make, self.kernel, dim, noise, self._given)
 
     @overload
     def upper_bound(
@@ -42,4 +42,4 @@ class CompiledSurrogate:
         return mfopt_core.mf_ucb(gps, u, beta, zetas)
 
     def _make(self, hyper: Hyper) -> GaussianProcess:
-        return mfopt_core.GP(self._kernel, hyper.lengthscale, hyper.scale, hyper.noise, mean=hyper.mean, nu=self._nu)
+        return mfopt_core.GP(self.kernel, hyper.lengthscale, hyper.scale, hyper.noise, mean=hyper.mean, nu=self.nu)

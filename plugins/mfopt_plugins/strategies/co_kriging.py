@@ -1,0 +1,67 @@
+"""Co-kriging, expected improvement on an autoregressive model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from mfopt.improvement import ExpectedImprovement, Tamed
+from mfopt.protocols import Array, Query, Record, Suggestion, Surrogate, View
+from mfopt_plugins.strategies._improvement import DEPTH, improvement_reason
+from mfopt_plugins.strategies._joint import JointStrategy
+from mfopt_plugins.surrogates.ar1 import AR1
+
+
+class CoKriging(JointStrategy):
+    """Expected improvement on a co-kriging model (Forrester, Sóbester and Keane, 2007), sequentially.
+
+        x_t = argmax E max(0, f⁽ᴹ⁾(x) − y*)   under   f⁽ᵐ⁾ = ρ_m f⁽ᵐ⁻¹⁾ + δ_m  (surrogate ar1)
+
+    The fidelity: as in the reference, an infill point is evaluated at every fidelity, so that the data stay nested.
+    Here it is asked for at the cheapest fidelity first and then one after the other up to the target; fidelities that
+    know the point, or after which λ_M could not be paid any more, are passed over. If one of these evaluations fails,
+    the rest of the point is dropped. So a point costs λ_1 + ... + λ_M, whatever the cheap values say, and after the
+    initial design cheap values are not used to explore.
+
+    initial_capital  Λ₀ of the initial design; by default see mfopt.design. 0 for none.
+
+    Differences from the literature: the initial design is the one that all methods share; incumbents, pending queries
+    and the logarithm as in gp-ei; hyper-parameters of all levels are learnt together and not level by level.
+    """
+
+    kind = "co-kriging"
+
+    def __init__(self, initial_capital: float | None = None) -> None:
+        super().__init__(initial_capital)
+        self._climb: list[tuple[Array, int]] = []  # the rest of the present point: where and at which positions
+
+    def _own_surrogate(self) -> Surrogate:
+        return AR1()
+
+    def tell(self, record: Record) -> None:
+        """Learn the outcome of a query, or data that nobody asked for, in the order told."""
+        super().tell(record)
+        if record.y is None:
+            self._climb = [(u, k) for u, k in self._climb if not np.array_equal(u, record.u)]
+
+    def _choose(self, view: View, pending: Sequence[Query]) -> Suggestion:
+        while self._climb:
+            u, k = self._climb.pop(0)
+            if k in self._payable_positions(view) and not self._search.needless(u, k, pending):
+                text = "the point is evaluated at every fidelity"
+                reason = improvement_reason(self.kind, text, k, view.t, None, float("nan"), self._models, u)
+                return Suggestion(u, self._used[k], reason)
+        return super()._choose(view, pending)
+
+    def _improve(self, view: View, pending: Sequence[Query], best: float) -> Suggestion:
+        top = self._top
+        improvement = ExpectedImprovement(self._models.models[top], best, self._unit)
+        u = self._search.point(Tamed(improvement), top, view, pending, DEPTH)
+        positions = self._payable_positions(view)
+        steps = [k for k in positions if k == top or not self._search.taken(u, k, pending)]
+        self._climb = [(u, k) for k in steps[1:]]
+        text = "where the improvement at the target promises most"
+        value = float(improvement(u[None])[0])
+        reason = improvement_reason(self.kind, text, steps[0], view.t, best, value, self._models, u)
+        return Suggestion(u, self._used[steps[0]], reason)
