@@ -7,7 +7,7 @@ where to climb; its logarithm keeps values and gradients (Ament et al., 2023).
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import erfcx, log_ndtr
+from scipy.special import erfcx, log_ndtr, ndtr
 
 from mfopt.protocols import Acquisition, Array, Model
 
@@ -16,21 +16,30 @@ _FAR = -60.0  # below, log h is taken from its series: the closed form loses dig
 _SMALLEST_SIGMA = 1e-12  # of `unit`: a certain point still has a finite logarithm
 
 
-def log_h(z: Array) -> Array:
-    """log h(z) with h(z) = φ(z) + z Φ(z) (normal density and distribution), accurate for all z.
+def mills(z: Array) -> Array:
+    """Φ(z)/φ(z) = √(π/2) erfcx(−z/√2), for z up to where it overflows (about 38)."""
+    return np.asarray(np.sqrt(np.pi / 2) * erfcx(-z / np.sqrt(2)))
 
-    For z < −1, with the Mills ratio Φ/φ = √(π/2) erfcx(−z/√2): h = φ (1 − |z| Φ/φ). Far below, the bracket is
-    z⁻² − 3z⁻⁴ + 15z⁻⁶ − 105z⁻⁸ + ...
+
+def excess_over_density(z: Array) -> Array:
+    """h(z)/φ(z) = 1 + z Φ(z)/φ(z) for z < 0, where h(z) = φ(z) + z Φ(z).
+
+    Far below, where the two terms cancel, it is z⁻² − 3z⁻⁴ + 15z⁻⁶ − 105z⁻⁸ + ...
     """
-    near, far = np.maximum(z, -1.0), np.minimum(z, _FAR)
-    middle = np.clip(z, _FAR, -1.0)
-    density = np.exp(-0.5 * near**2 - _LOG_ROOT_2PI)
-    closed = np.log(density + near * np.exp(log_ndtr(near)))
-    bracket = 1.0 + middle * np.sqrt(np.pi / 2) * erfcx(-middle / np.sqrt(2))
-    inverse = far**-2.0
+    inverse = np.minimum(z, _FAR) ** -2.0
     series = inverse * (1 - inverse * (3 - inverse * (15 - 105 * inverse)))
-    tail = -0.5 * z**2 - _LOG_ROOT_2PI + np.log(np.where(z < _FAR, series, bracket))
-    return np.asarray(np.where(z > -1.0, closed, tail))
+    return np.where(z < _FAR, series, 1.0 + z * mills(np.maximum(z, _FAR)))
+
+
+def log_h(z: Array) -> Array:
+    """log h(z) with h(z) = φ(z) + z Φ(z) (normal density and distribution), accurate for all z."""
+    near, far = np.maximum(z, -1.0), np.minimum(z, -1.0)
+    closed = np.log(_density(near) + near * ndtr(near))
+    return np.where(z > -1.0, closed, -0.5 * z**2 - _LOG_ROOT_2PI + np.log(excess_over_density(far)))
+
+
+def _density(z: Array) -> Array:
+    return np.asarray(np.exp(-0.5 * z**2 - _LOG_ROOT_2PI))
 
 
 class ExpectedImprovement:
@@ -51,11 +60,12 @@ class ExpectedImprovement:
         """Values and gradients: ∂ log EI = (Φ/h ∂μ + φ/h ∂σ)/σ, since h′ = Φ and h − zΦ = φ."""
         mean, var, dmean, dvar = self._model.posterior_gradient(u)
         z, sigma = self._score(mean, var)
-        log_improvement = log_h(z)
-        by_mean = np.exp(log_ndtr(z) - log_improvement) / sigma
-        by_sigma = np.exp(-0.5 * z**2 - _LOG_ROOT_2PI - log_improvement) / sigma
+        near, far = np.maximum(z, -1.0), np.minimum(z, -1.0)
+        h, share = _density(near) + near * ndtr(near), excess_over_density(far)
+        by_mean = np.where(z > -1.0, ndtr(near) / h, mills(far) / share) / sigma
+        by_sigma = np.where(z > -1.0, _density(near) / h, 1.0 / share) / sigma
         dsigma = dvar / (2 * sigma[:, None])
-        value = log_improvement + np.log(sigma / self._unit)
+        value = log_h(z) + np.log(sigma / self._unit)
         return np.asarray(value), np.asarray(by_mean[:, None] * dmean + by_sigma[:, None] * dsigma)
 
     def _score(self, mean: Array, var: Array) -> tuple[Array, Array]:
@@ -81,10 +91,9 @@ class ProbabilityOfImprovement:
         mean, var, dmean, dvar = self._model.posterior_gradient(u)
         sigma = np.maximum(np.sqrt(var), self._smallest)
         z = (mean - self._level) / sigma
-        value = log_ndtr(z)
-        ratio = np.exp(-0.5 * z**2 - _LOG_ROOT_2PI - value) / sigma
+        ratio = np.where(z < 0.0, 1.0 / mills(np.minimum(z, 0.0)), _density(z) / ndtr(np.maximum(z, 0.0))) / sigma
         dsigma = dvar / (2 * sigma[:, None])
-        return np.asarray(value), np.asarray(ratio[:, None] * (dmean - z[:, None] * dsigma))
+        return np.asarray(log_ndtr(z)), np.asarray(ratio[:, None] * (dmean - z[:, None] * dsigma))
 
 
 class Tamed:

@@ -2,7 +2,7 @@
 
 from math import inf
 
-from mfopt.reason import Reason
+from mfopt.reason import ImprovementReason, Reason
 
 REASON = Reason(
     "ucb", "β½σ ≥ γ: this fidelity is still uncertain here", 1, 12, 1.5, (0, 1, 2), (3.0, 2.0, 0.0), (0.5, 0.25, inf),
@@ -33,3 +33,16 @@ def test_negating_turns_upper_bounds_into_lower_ones_and_keeps_the_tightest():
 def test_without_numbers_it_is_one_line():
     assert str(Reason("initial design", "point 1 of 3", 0, 1)) == "initial design: fidelity 0, point 1 of 3"
     assert Reason("initial design", "point 1 of 3", 0, 1).minimum is None
+
+
+def test_an_improvement_is_told_with_its_incumbent():
+    reason = ImprovementReason(
+        "expected improvement", "promises most", 1, 7, 2.5, -3.25, (0, 1), (1.0, 2.0), (0.5, 0.25)
+    )
+    lines = str(reason).splitlines()
+    assert lines[0] == "expected improvement: fidelity 1, promises most"
+    assert "1<" in lines[3]
+    assert "incumbent 2.5, log of the acquisition -3.25" in lines[-1]
+    assert reason.negated().incumbent == -2.5
+    assert reason.negated().mean == (-1.0, -2.0)
+    assert reason.negated().negated() == reason

@@ -1,10 +1,11 @@
 """The built-in plugins pass the suites that third parties run on theirs."""
 
 from mfopt.testing import MaximiserConformance, StrategyConformance, SurrogateConformance
+from mfopt_plugins.maximisers.direct import Direct
 from mfopt_plugins.maximisers.multistart import Multistart
 from mfopt_plugins.maximisers.nlopt_direct import NloptDirect
 from mfopt_plugins.strategies.co_kriging import CoKriging
-from mfopt_plugins.strategies.direct import Direct
+from mfopt_plugins.strategies.direct import Direct as DirectStrategy
 from mfopt_plugins.strategies.gp_ei import GPEI
 from mfopt_plugins.strategies.gp_pi import GPPI
 from mfopt_plugins.strategies.gp_ucb import GPUCB
@@ -38,6 +39,11 @@ class TestMatern(SurrogateConformance):
 class TestGeneralMatern(SurrogateConformance):
     def surrogate(self):
         return Matern(nu=1.9)
+
+
+class TestDirect(MaximiserConformance):
+    def maximiser(self):
+        return Direct()
 
 
 class TestNloptDirect(MaximiserConformance):
@@ -79,9 +85,9 @@ class TestRandomSearch(StrategyConformance):
         return RandomSearch()
 
 
-class TestDirect(StrategyConformance):
+class TestDirectStrategy(StrategyConformance):
     def strategy(self):
-        return Direct()
+        return DirectStrategy()
 
     def test_the_same_seed_gives_the_same_trials(self):
         """It is deterministic: every seed does."""

@@ -27,6 +27,7 @@ from mfopt.acquisition import MultiFidelityUCB
 from mfopt.errors import InputError
 from mfopt.protocols import Array, Problem, Query, Record, Suggestion, View
 from mfopt.reason import Reason
+from mfopt_plugins.strategies._affine import Affine
 from mfopt_plugins.strategies._cycle import Cycle
 from mfopt_plugins.strategies._gamma import GammaRule
 from mfopt_plugins.strategies._zeta import ZetaRule, excess
@@ -63,6 +64,7 @@ class UCBStrategy(Cycle):
         xi: float,
         a: float,
         b: float,
+        affine: bool = False,
     ) -> None:
         if mode not in ("practical", "theory"):
             raise InputError(f'mode must be "practical" or "theory", got {mode!r}')
@@ -75,7 +77,12 @@ class UCBStrategy(Cycle):
             raise InputError(f"delta must lie strictly between 0 and 1, got {delta}")
         if not 0 < xi <= 1:
             raise InputError(f"xi must lie in (0, 1], got {xi}")
+        if affine and mode == "theory":
+            raise InputError(
+                'affine must be False in mode "theory", whose bounds ζ are those of the fidelities themselves'
+            )
         super().__init__(initial_capital)
+        self._corrects = affine
         self._mode = mode
         self._given_zetas = None if zetas is None else _checked("zetas", zetas)
         self._given_gammas = None if gammas is None else [g or 0.0 for g in _checked("gammas", gammas)]
@@ -98,7 +105,10 @@ class UCBStrategy(Cycle):
         if self._mode == "theory" and gammas is None:
             gammas = list(theory.gamma_from_zeta([z or 0.0 for z in zetas], costs))
         super().start(problem)
+        self._first_zetas = zetas
         self._zeta = ZetaRule(zetas, used)
+        # A bound ζ_m that is given is one for the fidelity as it is.
+        self._affine = Affine([self._corrects and zeta is None for zeta in zetas])
         self._gamma = GammaRule(costs, gammas, self._gamma_shrink)
         self._to_check: list[tuple[Array, int, float]] = []  # queries whose value is to be held against ζ
         self._checks: list[tuple[Array, int]] = []  # check queries to be made
@@ -107,7 +117,9 @@ class UCBStrategy(Cycle):
         return self._mode == "practical"
 
     def _choose(self, view: View, pending: Sequence[Query]) -> Suggestion:
-        spread = self._models.spread
+        if self._corrects:
+            self._correct()
+        spread = self._spread
         if spread > 0 and not self._zeta.started:
             self._zeta.start(spread)
         if spread > 0 and not self._gamma.started:
@@ -144,8 +156,8 @@ class UCBStrategy(Cycle):
     def _next_check(self, view: View, pending: Sequence[Query]) -> Suggestion | None:
         for u, k, y in self._to_check:
             if self._zeta.learnt(k - 1) and self._visited.value(u, k - 1) is None:
-                mean = self._models.at(u)[0][k - 1]
-                if excess(abs(y - mean), self._models.noise(k)) > self._zeta.neighbour:
+                difference = self._affine(k, y) - self._posterior(u)[0][k - 1]
+                if excess(abs(difference), self._affine.a[k] ** 2 * self._models.noise(k)) > self._zeta.neighbour:
                     self._checks.append((u, k - 1))
         self._to_check.clear()
         while self._checks:
@@ -166,13 +178,33 @@ class UCBStrategy(Cycle):
         for other in range(len(self._used)):
             value = None if other == k else self._visited.value(u, other)
             if value is not None:
-                self._zeta.compare(k, y, other, value, self._models.noise(k) + self._models.noise(other))
+                self._compare_pair(k, y, other, value)
+
+    def _compare_pair(self, k: int, y: float, other: int, value: float) -> None:
+        noise = self._affine.a[k] ** 2 * self._models.noise(k) + self._affine.a[other] ** 2 * self._models.noise(other)
+        self._zeta.compare(k, self._affine(k, y), other, self._affine(other, value), noise)
+
+    def _correct(self) -> None:
+        """Learn the corrections anew; ζ, which grew from differences under the old ones, from all pairs again."""
+        self._affine.learn(self._models)
+        spread = self._spread
+        violations = self._zeta.violations
+        self._zeta = ZetaRule(self._first_zetas, self._used)
+        self._zeta.violations = violations
+        if spread > 0:
+            self._zeta.start(spread)
+        for k in range(1, len(self._used)):
+            if self._zeta.learnt(k - 1):
+                for u, y in zip(*self._models.rows(k), strict=True):
+                    value = self._visited.value(u, k - 1)
+                    if value is not None:
+                        self._compare_pair(k, float(y), k - 1, value)
 
     # ------------------------------------------------------------------------------------------- step 2
 
     def _best(self, view: View, pending: Sequence[Query], beta: float, width_beta: float, last: bool) -> _Choice:
         """x_t and m_t; `beta` is for x_t, `width_beta` for what is compared with γ."""
-        top, depth = self._top, self._models.spread or 1.0
+        top, depth = self._top, self._spread or 1.0
         u, lowered = self._search.maximum(self._acquisition(beta), top, view, pending, depth)
         choice = self._fidelity_at(u, view, pending, width_beta, last)
         if choice.k == top and self._search.needless(u, top, pending):
@@ -184,8 +216,9 @@ class UCBStrategy(Cycle):
         """φ over the fidelities that have data; in theory mode, as in the algorithm, over all."""
         informed = self._informed()
         return MultiFidelityUCB(
-            [self._models.models[k] for k in informed],
-            [self._problem.surrogates[self._used[k]] for k in informed],
+            [self._affine.model(k, self._models.models[k]) for k in informed],
+            # The fused bound of a surrogate knows only its own models, not corrected ones.
+            [] if self._corrects else [self._problem.surrogates[self._used[k]] for k in informed],
             beta,
             self._zeta.values()[informed].tolist(),
         )
@@ -224,7 +257,7 @@ class UCBStrategy(Cycle):
     # ------------------------------------------------------------------------------------------- quantities
 
     def _at(self, u: Array, k: int, text: str, beta: float) -> _Choice:
-        mean, sigma = self._models.at(u)
+        mean, sigma = self._posterior(u)
         width = sqrt(beta) * sigma
         zetas, gammas = self._zeta.values(), self._gamma.values()
         phi = mean + width + zetas
@@ -232,6 +265,17 @@ class UCBStrategy(Cycle):
         unknown[self._informed()] = False
         width[unknown] = phi[unknown] = inf
         return _Choice(u, k, text, mean, width, zetas, phi, gammas)
+
+    def _posterior(self, u: Array) -> tuple[Array, Array]:
+        """Means and standard deviations (K,) at one point, corrected."""
+        mean, sigma = self._models.at(u)
+        return self._affine.a * mean + self._affine.b, np.abs(self._affine.a) * sigma
+
+    @property
+    def _spread(self) -> float:
+        """The largest range of (corrected) values within one fidelity."""
+        ranges = [np.ptp(self._models.rows(k)[1]) if self._models.count(k) else 0.0 for k in range(len(self._used))]
+        return float(np.max(np.abs(self._affine.a) * ranges))
 
     def _reason(self, kind: str, t: int, beta: float, choice: _Choice) -> Reason:
         return Reason(

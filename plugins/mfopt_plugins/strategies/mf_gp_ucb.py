@@ -20,6 +20,12 @@ class MFGPUCB(UCBStrategy):
     beta_factor      of practical mode; the paper has 0.2.
     gamma_shrink     practical mode: γ_m is divided by it after a query above m; the paper has 1 (never).
     delta, xi, a, b  theory mode: δ, ξ and the constants of the kernel (see mfopt.theory); X is [0, 1]^d there.
+    affine           practical mode, not in the paper: fidelities whose ζ_m is not given are corrected towards the
+                     target by a scale and an offset learnt from pairs (see _affine). For cheap fidelities that are
+                     correlated with the target but scaled or shifted.
+
+    With surrogate="ar1" (one for all fidelities) the bounds φ_m are those of one joint posterior, in which cheap values
+    also narrow the target's bound; not in the paper either.
     """
 
     def __init__(
@@ -34,5 +40,6 @@ class MFGPUCB(UCBStrategy):
         xi: float = 1.0,
         a: float = 1.0,
         b: float = 1.0,
+        affine: bool = False,
     ) -> None:
-        super().__init__(mode, zetas, gammas, initial_capital, beta_factor, gamma_shrink, delta, xi, a, b)
+        super().__init__(mode, zetas, gammas, initial_capital, beta_factor, gamma_shrink, delta, xi, a, b, affine)
