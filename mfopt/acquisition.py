@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -17,7 +16,7 @@ class MultiFidelityUCB:
     """φ(u) = min_m φ_m(u), φ_m = μ_m + β_t^½ σ_m + ζ_m, eq. (mfgpucbDefn).
 
     At a kink, where two bounds are equal, the gradient is that of the lowest m. Where the models come from
-    surrogates of one class that offers the fused `upper_bound`, that is used.
+    surrogates of one class that offers a fused `bound`, that does the work.
     """
 
     def __init__(
@@ -26,15 +25,13 @@ class MultiFidelityUCB:
         self._models = list(models)
         self._beta = beta
         self._zetas = [float(z) for z in zetas]
-        kinds = {type(surrogate) for surrogate in surrogates}
-        self._fused: Callable[..., Any] | None = (
-            getattr(surrogates[0], "upper_bound", None) if len(kinds) == 1 else None
-        )
+        fused = getattr(surrogates[0], "bound", None) if len({type(each) for each in surrogates}) == 1 else None
+        self._fused = None if fused is None else fused(self._models, beta, self._zetas)
 
     def __call__(self, u: Array) -> Array:
         """φ at the rows of u."""
         if self._fused is not None:
-            return np.asarray(self._fused(self._models, u, self._beta, self._zetas))
+            return np.asarray(self._fused(u))
         bounds = []
         for model, zeta in zip(self._models, self._zetas, strict=True):
             mean, var = model.posterior(u)
@@ -43,19 +40,16 @@ class MultiFidelityUCB:
 
     def gradient(self, u: Array) -> tuple[Array, Array]:
         """φ and the gradient of the smallest bound at the rows of u."""
-        if self._fused is not None:
-            value, slope = self._fused(self._models, u, self._beta, self._zetas, grad=True)
-            return np.asarray(value), np.asarray(slope)
         values, slopes = self.pieces(u)
         lowest = np.argmin(values, axis=0)
         rows = np.arange(len(u))
         return values[lowest, rows], slopes[lowest, rows]
 
     def pieces(self, u: Array) -> tuple[Array, Array]:
-        """Every φ_m at the rows of u, (K, q), and their gradients, (K, q, dim).
-
-        Not part of the protocol: a maximiser that finds this method can treat the kinks of the minimum exactly.
-        """
+        """Every φ_m at the rows of u, (K, q), and their gradients, (K, q, dim)."""
+        if self._fused is not None:
+            values, slopes = self._fused.pieces(u)
+            return values, slopes
         values = np.empty((len(self._models), len(u)))
         slopes = np.empty((len(self._models), *u.shape))
         root = np.sqrt(self._beta)
@@ -67,6 +61,14 @@ class MultiFidelityUCB:
             half = 0.5 * root / np.where(sigma > 0, sigma, np.inf)
             slopes[k] = dmean + half[:, None] * dvar
         return values, slopes
+
+    def recurring(self, u: Array) -> Array:
+        """φ at the rows of u, which will come back."""
+        return self(u) if self._fused is None else np.asarray(self._fused.recurring(u))
+
+    def argmax(self, points: Array, avoid: BoolArray | None) -> int:
+        """The row of the largest φ, the first among equals."""
+        return argmax_in_chunks(self, points, avoid) if self._fused is None else int(self._fused.argmax(points, avoid))
 
 
 def argmax(
@@ -86,6 +88,13 @@ def argmax(
         return maximiser.maximise(acquisition, domain, rng, t)
     if avoid is not None and avoid.all():
         raise Exhausted("a finite set must have a point left to query, got none", which="points")
+    find = getattr(acquisition, "argmax", None)
+    row = argmax_in_chunks(acquisition, points, avoid) if find is None else find(points, avoid)
+    return np.array(points[row])
+
+
+def argmax_in_chunks(acquisition: Acquisition, points: Array, avoid: BoolArray | None) -> int:
+    """The row of the largest value over all points, the first among equals."""
     best, best_value = -1, -np.inf
     for start in range(0, len(points), CHUNK):
         values = acquisition(points[start : start + CHUNK])
@@ -94,4 +103,4 @@ def argmax(
         i = int(np.argmax(values))
         if best < 0 or values[i] > best_value:
             best, best_value = start + i, float(values[i])
-    return np.array(points[best])
+    return best

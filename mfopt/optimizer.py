@@ -49,7 +49,7 @@ class Optimizer:
         fidelities: Sequence[Fidelity] | None = None,
         strategy: object = "mf-gp-ucb",
         surrogate: object = "se",
-        maximiser: object = "nlopt-direct",
+        maximiser: object = "direct",
         direction: str = "maximize",
         capital: float | None = None,
         noise: object = None,

@@ -113,8 +113,8 @@ class JointModel(Protocol):
 class Surrogate(Protocol):
     """A kind of model (plugin group `mfopt.surrogates`); its options are set in its constructor.
 
-    Optional, for speed: `upper_bound(models, u, beta, zetas, grad=False)`, the fused φ = min_m φ_m of eq. (mfgpucbDefn)
-    over models that this surrogate made, returning φ, or (φ, gradient) with grad=True.
+    Optional, for speed: `bound(models, beta, zetas)`, an Acquisition for φ = min_m φ_m of eq. (mfgpucbDefn) over models
+    that surrogates of this class made, with all of the Acquisition's optional methods.
 
     Optional, for surrogates that learn from several fidelities at once: `joint(dim, noises)`, a JointModel of as many
     fidelities as there are noises. It is used where one such surrogate serves all fidelities of a method.
@@ -125,7 +125,16 @@ class Surrogate(Protocol):
 
 
 class Acquisition(Protocol):
-    """A function on X whose maximiser is the next query."""
+    """A function on X whose maximiser is the next query.
+
+    Optional, all for speed or sharpness:
+        pieces(u)              where it is a minimum of smooth functions: their values (K, q) and gradients (K, q, dim),
+                               with which a maximiser can treat the kinks of the minimum exactly
+        recurring(u)           the same as a call, for points that will come back at later asks: what is found out about
+                               them may be kept
+        argmax(points, avoid)  the row of its maximum over all points of a finite X, the first among equals, leaving out
+                               those marked by the mask `avoid` (which may be None)
+    """
 
     def __call__(self, u: Array) -> Array:
         """Values at the rows of u."""

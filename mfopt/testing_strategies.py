@@ -28,7 +28,7 @@ class StrategyConformance:
 
     costs: tuple[float, ...] = (1.0, 5.0)
     surrogate: object = "se"
-    maximiser: object = "nlopt-direct"
+    maximiser: object = "direct"
 
     def strategy(self) -> Strategy:
         """The plugin under test, fresh at every call; override it."""

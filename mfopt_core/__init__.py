@@ -19,6 +19,6 @@ from mfopt_core._direct import Direct
 from mfopt_core._gp import GP
 from mfopt_core._kernels import BUILD, KERNELS, Kernel
 from mfopt_core._tracked import Tracked
-from mfopt_core._ucb import argmax_ucb, mf_ucb
+from mfopt_core._ucb import argmax_ucb, mf_ucb, ucb_pieces
 
-__all__ = ["BUILD", "Ascent", "Direct", "GP", "KERNELS", "Kernel", "Tracked", "argmax_ucb", "mf_ucb"]
+__all__ = ["BUILD", "GP", "KERNELS", "Ascent", "Direct", "Kernel", "Tracked", "argmax_ucb", "mf_ucb", "ucb_pieces"]

@@ -19,7 +19,7 @@ cimport numpy as cnp
 from libc.math cimport INFINITY, fabs, sqrt
 from libc.string cimport memcpy, memset
 
-from mfopt_core._arrays cimport as_number, as_points, data, new_matrix, new_vector
+from mfopt_core._arrays cimport as_number, as_points, data
 
 import numpy as np
 
@@ -28,11 +28,12 @@ cnp.import_array()
 cdef enum:
     MEMORY = 3
     PATIENCE = 4
-    PAIRS = 200  # steps of the pairwise solver of the dual; it needs a few per piece
+    PAIRS = 500  # steps of the pairwise solver of the dual; it needs a few per piece
 
 cdef double FIRST_STEP = 0.05, LONGEST_STEP = 0.3, SHORTEST_STEP = 1e-9  # in the cube
-cdef double ARMIJO = 1e-4, SHRINK = 0.25
-cdef double GAIN = 1e-9  # of the spread: a step that promises less ends its ascent
+cdef double ARMIJO = 1e-4, LEAST_SHRINK = 0.1
+cdef double GAIN = 1e-8  # of the spread: a step that promises less ends its ascent
+cdef double MERGE = 0.01
 cdef Py_ssize_t SETTLED = 6  # steps after which an ascent that cannot become the best any more is given up
 
 
@@ -69,8 +70,8 @@ cdef class Ascent:
         return self.target[self.running.astype(bool)]
 
     def result(self):
-        """The best point of each ascent, (k, d), and φ there, (k,)."""
-        return self.best.copy(), self.best_value.copy()
+        """The best point of each ascent (k, d), φ there (k,), and whether no step from its end promised a gain (k,)."""
+        return self.best.copy(), self.best_value.copy(), ~(self.promise * self.length > GAIN * self.spread)
 
     def tell(self, heights, slopes):
         """φ_m (M, q) and its gradients (M, q, d) at `points()`; −inf for all m where the point is not feasible."""
@@ -101,10 +102,29 @@ cdef class Ascent:
                 memcpy(new_slope + m * self.d, gp + (m * q + j) * self.d, self.d * sizeof(double))
             j += 1
             self._take(i, new_height, new_slope, scratch)
-        # Given up are those that even several times the promised gain would leave behind the best.
+        # Given up are those that even several times the promised gain would leave behind the best, and those that
+        # have come close to a better one.
         leader = self.best_value.max()
         lost = (self.taken >= SETTLED) & (self.best_value + 5 * self.promise + 0.005 * self.spread < leader)
         self.running[lost] = 0
+        self._merge()
+
+    cdef int _merge(self) except -1:
+        """End every running ascent that is closer than MERGE to one with a better value."""
+        cdef Py_ssize_t *running = <Py_ssize_t *>cnp.PyArray_DATA(self.running)
+        cdef const double *at = data(self.at)
+        cdef const double *value = data(self.best_value)
+        cdef Py_ssize_t i, j, c
+        cdef double distance
+        for i in range(self.k):
+            for j in range(self.k):
+                if running[i] and i != j and (value[j] > value[i] or (value[j] == value[i] and j < i)):
+                    distance = 0.0
+                    for c in range(self.d):
+                        distance = max(distance, fabs(at[i * self.d + c] - at[j * self.d + c]))
+                    if distance < MERGE:
+                        running[i] = 0
+        return 0
 
     cdef int _take(self, Py_ssize_t i, double *height, double *slope, double *scratch) except -1:
         """Judge the point that ascent i tried, move there or stay, and choose the next point to try."""
@@ -116,7 +136,7 @@ cdef class Ascent:
         cdef double *recent = data(self.recent) + i * MEMORY
         cdef double *length = data(self.length) + i
         cdef double *change = scratch
-        cdef double value = INFINITY, worst = INFINITY
+        cdef double value = INFINITY, worst = INFINITY, promised, shrink
         cdef Py_ssize_t *taken = <Py_ssize_t *>cnp.PyArray_DATA(self.taken) + i
         cdef Py_ssize_t *stale = <Py_ssize_t *>cnp.PyArray_DATA(self.stale) + i
         for m in range(n):
@@ -128,11 +148,15 @@ cdef class Ascent:
         if taken[0] == 0:
             if value == -INFINITY:  # a start outside the feasible set
                 (<Py_ssize_t *>cnp.PyArray_DATA(self.running))[i] = 0
+                data(self.promise)[i] = 0.0
                 return 0
             for m in range(MEMORY):
                 recent[m] = value
         elif not value >= worst + ARMIJO * length[0] * data(self.promise)[i]:
-            length[0] *= SHRINK
+            # shorter, by where the parabola through value, slope and new value has its top
+            promised = length[0] * data(self.promise)[i]
+            shrink = 0.5 * promised / (promised - (value - recent[(taken[0] - 1) % MEMORY]))
+            length[0] *= LEAST_SHRINK if not shrink > LEAST_SHRINK else (0.5 if shrink > 0.5 else shrink)
             return self._try(i)
         else:
             if taken[0] > 0:
@@ -141,7 +165,9 @@ cdef class Ascent:
                     for m in range(n):
                         change[c] += data(self.weight)[i * n + m] * (own_slope[m * d + c] - slope[m * d + c])
                     target[c] -= at[c]
-                update(d, data(self.inverse) + i * d * d, target, change, change + d)
+                if not update(d, data(self.inverse) + i * d * d, target, change, change + d) and length[0] == 1.0:
+                    for c in range(d * d):  # no curvature to be seen, and the whole step was good: a longer one next
+                        data(self.inverse)[i * d * d + c] *= 4.0
                 for c in range(d):
                     target[c] += at[c]
             recent[taken[0] % MEMORY] = value
@@ -163,10 +189,10 @@ cdef class Ascent:
     cdef int _direct(self, Py_ssize_t i, double *scratch) except -1:
         """The step s of ascent i at its point, and the gain that it promises.
 
-        A coordinate that the step would take over a bound is set down on the bound, the heights are advanced by what that
-        gains or loses, and the others are solved for again, until none crosses.
+        A coordinate that the step would take over a bound is set down on the bound, the heights are advanced by what
+        that gains or loses, and the others are solved for again, until none crosses.
         """
-        cdef Py_ssize_t d = self.d, n = self.pieces, c, e, m, round
+        cdef Py_ssize_t d = self.d, n = self.pieces, c, e, m, _
         cdef double *at = data(self.at) + i * d
         cdef double *height = data(self.height) + i * n
         cdef double *slope = data(self.slope) + i * n * d
@@ -192,7 +218,7 @@ cdef class Ascent:
         for c in range(d):
             free[c] = 1.0
             step[c] = 0.0
-        for round in range(d + 1):
+        for _ in range(d + 1):
             for m in range(n):
                 for e in range(m + 1):
                     total = 0.0
@@ -264,8 +290,8 @@ cdef class Ascent:
         return 0
 
 
-cdef void update(Py_ssize_t d, double *h, const double *s, const double *y, double *hy) noexcept:
-    """BFGS: H ← (I − ρ s yᵀ) H (I − ρ y sᵀ) + ρ s sᵀ with ρ = 1/yᵀs, unless the curvature yᵀs is not clearly positive."""
+cdef bint update(Py_ssize_t d, double *h, const double *s, const double *y, double *hy) noexcept:
+    """BFGS: H ← (I − ρ s yᵀ) H (I − ρ y sᵀ) + ρ s sᵀ with ρ = 1/yᵀs; False when the curvature yᵀs is not positive."""
     cdef Py_ssize_t a, b
     cdef double ys = 0.0, ss = 0.0, yy = 0.0, yhy = 0.0
     for a in range(d):
@@ -273,7 +299,7 @@ cdef void update(Py_ssize_t d, double *h, const double *s, const double *y, doub
         ss += s[a] * s[a]
         yy += y[a] * y[a]
     if not ys > 1e-8 * sqrt(ss * yy):
-        return
+        return False
     for a in range(d):
         hy[a] = 0.0
         for b in range(d):
@@ -283,11 +309,12 @@ cdef void update(Py_ssize_t d, double *h, const double *s, const double *y, doub
     for a in range(d):
         for b in range(d):
             h[a * d + b] += (1.0 + yhy / ys) * s[a] * s[b] / ys - (hy[a] * s[b] + s[a] * hy[b]) / ys
+    return True
 
 
 cdef void minimise_on_simplex(Py_ssize_t n, const double *q, const double *height, double *weight) noexcept:
     """λ ← argmin ½ λᵀQλ + λᵀheight over the simplex, moving weight between the worst pair at a time."""
-    cdef Py_ssize_t m, e, up, down, round, start = 0
+    cdef Py_ssize_t m, e, up, down, _, start = 0
     cdef double slope, steepest, flattest, curvature, move, lowest
     for m in range(n):
         weight[m] = 0.0
@@ -296,7 +323,7 @@ cdef void minimise_on_simplex(Py_ssize_t n, const double *q, const double *heigh
     weight[start] = 1.0
     if n == 1:
         return
-    for round in range(PAIRS):
+    for _ in range(PAIRS):
         up = down = -1
         steepest, flattest = -INFINITY, INFINITY
         for m in range(n):

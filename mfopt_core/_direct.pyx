@@ -9,12 +9,12 @@ sides, and wants the values of all new centres at once:
 
 Layout. Side c of rectangle j has length 3^−level[j·d + c]; its centre there is (place[j·d + c] + ½)·3^−level. Both are
 integers, so a centre is the same number whenever it comes back, in any search. Only longest sides are divided, so the
-levels of one rectangle differ by at most 1 and their sum says its shape: rectangles of equal sum have equal size, exactly.
-Rectangles of one size form a heap, best value first and the older first among equals.
+levels of one rectangle differ by at most 1 and their sum says its shape: rectangles of equal sum have equal size,
+exactly. Rectangles of one size form a heap, best value first and the older first among equals.
 
 Where it differs from the paper: every rectangle of the hull with the same size and the same value is divided, as in the
-paper, but at most TIES of them a round; ε is relative to the range of the values seen, so that adding a constant changes
-nothing; a rectangle whose side is 3^−DEEPEST is not divided any more.
+paper, but at most TIES of them a round; ε is relative to the range of the values seen, so that adding a constant
+changes nothing; a rectangle whose side is 3^−DEEPEST is not divided any more.
 """
 
 cimport cython
@@ -138,7 +138,8 @@ cdef class Direct:
         self._select()
 
     cdef double _coordinate(self, Py_ssize_t j, Py_ssize_t c) noexcept:
-        return (<double>self.place[j * self.d + c] + 0.5) * pow(3.0, -self.level[j * self.d + c])
+        # One correctly rounded division of exact numbers: the same bits at whichever level the point is reached.
+        return <double>(2 * self.place[j * self.d + c] + 1) / (2.0 * pow(3.0, self.level[j * self.d + c]))
 
     cdef int _new_rectangle(self, Py_ssize_t parent, Py_ssize_t axis, int step) except -1:
         """A rectangle like `parent`, but one level deeper along `axis` and there in its lower (step −1) or upper (1)
@@ -205,7 +206,7 @@ cdef class Direct:
 
     cdef int _select(self) except -1:
         """Take the rectangles to be divided out of their heaps, and make their new centres."""
-        cdef Py_ssize_t s, k, n = 0, start = -1, ties, j
+        cdef Py_ssize_t s, k, n = 0, start = -1, _, j
         cdef double f, top = -INFINITY, rate, least
         cdef Py_ssize_t *hull = <Py_ssize_t *>malloc(self.classes * sizeof(Py_ssize_t))
         if hull == NULL:
@@ -229,7 +230,7 @@ cdef class Direct:
                 rate = (f - self._top(hull[k + 1])) / (self._size(hull[k + 1]) - self._size(hull[k]))
                 if f + rate * self._size(hull[k]) < least:
                     continue
-            for ties in range(TIES):
+            for _ in range(TIES):
                 if self.heap_size[hull[k]] == 0 or self._top(hull[k]) < f:
                     break
                 self.divided.append(self._pop(hull[k]))

@@ -446,11 +446,11 @@ cdef class GP:
         out[d] = 0.5 * unit * unit * (residual - n / unit / unit) - out[d + 1]
         out[d + 2] = alphas * unit / self.root
 
-    def track(self, x, bint lazy=False):
+    def track(self, x, bint lazy=False, Py_ssize_t capacity=0):
         """Points x (N, d) whose posterior is kept current through append and truncate: mfopt_core.Tracked."""
         from mfopt_core._tracked import Tracked  # which needs this module first
 
-        return Tracked(self, x, lazy)
+        return Tracked(self, x, lazy, capacity)
 
     # -- what is inside --------------------------------------------------------------------------------------
 

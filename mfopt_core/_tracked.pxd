@@ -9,8 +9,9 @@ from mfopt_core._gp cimport GP
 cdef class Tracked:
     cdef readonly GP gp
     cdef Py_ssize_t count  # number of points
-    cdef cnp.ndarray points  # (count, d)
-    cdef double *soa  # the points again, as d arrays of `count`
+    cdef readonly Py_ssize_t capacity  # how many there may be
+    cdef cnp.ndarray points  # (capacity, d)
+    cdef double *soa  # the points again, as d arrays of `capacity`
     cdef Py_ssize_t chunks  # chunks of V that own memory
     cdef double **v  # v[c][j * BLOCK + i]: row c·BLOCK + i of V = L⁻¹ r at point j
     cdef Py_ssize_t *stored  # rows of V that are stored for point j
@@ -20,12 +21,13 @@ cdef class Tracked:
     cdef uint64_t *ids  # ids of the GP's rows when last synchronised
     cdef Py_ssize_t synced  # how many
     cdef double *suffix  # suffix[i] = Σ_{p ≥ i} z_p², i = 0 .. n
-    cdef double *buffer  # max(n, count) numbers
+    cdef double *buffer  # max(n, capacity) numbers
 
+    cdef Py_ssize_t _append(self, cnp.ndarray points, bint store) except -1
     cdef int sync(self) except -1
     cdef void resum(self, Py_ssize_t j, Py_ssize_t first, Py_ssize_t end) noexcept nogil
     cdef void refresh(self, Py_ssize_t j) noexcept nogil
     cdef void refresh_all(self, double *work) noexcept nogil
     cdef void add_row_to_all(self, Py_ssize_t i) noexcept nogil
-    cdef void solve_all(self, bint store, double *work) noexcept nogil
+    cdef void solve(self, Py_ssize_t first, bint store, double *work) noexcept nogil
     cdef double upper(self, Py_ssize_t j, double b, double zeta) noexcept nogil

@@ -21,12 +21,14 @@ cimport numpy as cnp
 from libc.math cimport fabs, sqrt
 from libc.stdint cimport uint64_t
 from libc.stdlib cimport free
-from libc.string cimport memset
+from libc.string cimport memcpy, memset
 
-from mfopt_core._arrays cimport as_points, data, larger, new_vector, to_soa
+from mfopt_core._arrays cimport as_number, as_points, data, larger, new_matrix, new_vector, to_soa
 from mfopt_core._cholesky cimport BLOCK
 from mfopt_core._gp cimport CHUNK, GP, workspace
 from mfopt_core._rows cimport mf_accumulate, mf_check, mf_dot, mf_forward, mf_rows_dot
+
+import numpy as np
 
 cnp.import_array()
 
@@ -38,32 +40,49 @@ cdef class Tracked:
     """Points x (N, d) whose posterior under `gp` is kept current. Made by gp.track(x).
 
     lazy=True stores nothing for a point until argmax_ucb has to look at it: for large sets of which few points matter.
+    With a `capacity`, points can be added later, up to that number in all.
     """
 
-    def __cinit__(self, GP gp not None, x, bint lazy=False):
-        cdef Py_ssize_t j
-        cdef double *work
-        self.points = as_points(x, gp.kernel.d, "x").copy()
-        self.count = cnp.PyArray_DIM(self.points, 0)
-        if self.count == 0:
+    def __cinit__(self, GP gp not None, x, bint lazy=False, Py_ssize_t capacity=0):
+        cdef cnp.ndarray points = as_points(x, gp.kernel.d, "x")
+        if cnp.PyArray_DIM(points, 0) == 0 and capacity < 1:
             raise ValueError("x must hold at least one point to track, got none")
+        self.capacity = max(capacity, cnp.PyArray_DIM(points, 0))
         self.gp = gp
-        gp.bind(cnp.PyArray_DIM(self.points, 1))
-        self.soa = workspace(self.count * gp.kernel.d)
-        to_soa(self.count, gp.kernel.d, data(self.points), self.soa, self.count)
-        self.sum = workspace(self.count)
-        self.square = workspace(self.count)
-        self.stored = <Py_ssize_t *>workspace(self.count)
-        self.rows = <Py_ssize_t *>workspace(self.count)
-        for j in range(self.count):
-            self.sum[j] = self.square[j] = 0.0
-            self.stored[j] = self.rows[j] = 0
-        with gp.lock:
+        gp.bind(cnp.PyArray_DIM(points, 1))
+        self.points = new_matrix(self.capacity, gp.kernel.d)
+        self.soa = workspace(self.capacity * gp.kernel.d)
+        self.sum = workspace(self.capacity)
+        self.square = workspace(self.capacity)
+        self.stored = <Py_ssize_t *>workspace(self.capacity)
+        self.rows = <Py_ssize_t *>workspace(self.capacity)
+        self._append(points, not lazy)
+
+    def add(self, x):
+        """Track the points x (q, d) too; the index of the first of them. There must be room for all."""
+        cdef cnp.ndarray points = as_points(x, self.gp.kernel.d, "x")
+        if self.count + cnp.PyArray_DIM(points, 0) > self.capacity:
+            raise ValueError(
+                f"all points must find room: capacity {self.capacity}, tracked {self.count}, got {len(points)} more"
+            )
+        return self._append(points, True)
+
+    cdef Py_ssize_t _append(self, cnp.ndarray points, bint store) except -1:
+        cdef Py_ssize_t j, first = self.count, q = cnp.PyArray_DIM(points, 0), d = self.gp.kernel.d
+        cdef double *work
+        with self.gp.lock:
             self.sync()
-            work = workspace(gp.factor.n * CHUNK)
+            work = workspace(self.gp.factor.n * CHUNK)
+            memcpy(data(self.points) + first * d, data(points), q * d * sizeof(double))
+            to_soa(q, d, data(points), self.soa + first, self.capacity)
+            for j in range(first, first + q):
+                self.sum[j] = self.square[j] = 0.0
+                self.stored[j] = self.rows[j] = 0
+            self.count += q
             with nogil:
-                self.solve_all(not lazy, work)
+                self.solve(first, store, work)
             free(work)
+        return first
 
     def __dealloc__(self):
         cdef Py_ssize_t c
@@ -119,6 +138,26 @@ cdef class Tracked:
                 count += self.rows[j] == self.gp.factor.n
         return count
 
+    def bounds(self, indices, beta, zeta):
+        """μ + β^½ σ + ζ at the points with these indices, (q,), which alone are made current."""
+        cdef cnp.ndarray which = np.ascontiguousarray(indices, dtype=np.intp)
+        cdef Py_ssize_t q = which.size, j
+        cdef cnp.ndarray out = new_vector(q)
+        cdef double *values = data(out)
+        cdef Py_ssize_t *index = <Py_ssize_t *>cnp.PyArray_DATA(which)
+        cdef double b = as_number(beta, "beta"), shift = as_number(zeta, "zeta")
+        if b < 0.0:
+            raise ValueError(f"beta must not be negative, got {beta!r}")
+        if q > 0 and not (0 <= which.min() and which.max() < self.count):
+            raise ValueError(f"indices must be from 0 to {self.count - 1}, got {which.min()} to {which.max()}")
+        with self.gp.lock:
+            self.sync()
+            with nogil:
+                for j in range(q):
+                    self.refresh(index[j])
+                    values[j] = self.upper(index[j], sqrt(b), shift)
+        return out
+
     cdef int sync(self) except -1:
         """Learn which rows the GP has now: drop forgotten ones from the sums, make room for new ones. Lock held."""
         cdef Py_ssize_t n = self.gp.factor.n, kept = 0, j, c, chunks = (n + BLOCK - 1) // BLOCK, size
@@ -126,14 +165,14 @@ cdef class Tracked:
             kept += 1
         if kept == self.synced and kept == n and self.suffix != NULL:
             return 0
-        size = n if n > self.count else self.count
+        size = n if n > self.capacity else self.capacity
         self.ids = <uint64_t *>larger(self.ids, n * sizeof(uint64_t))
         self.suffix = <double *>larger(self.suffix, (n + 1) * sizeof(double))
         self.buffer = <double *>larger(self.buffer, size * sizeof(double))
         if chunks > self.chunks:
             self.v = <double **>larger(self.v, chunks * sizeof(double *))
             for c in range(self.chunks, chunks):
-                self.v[c] = workspace(self.count * BLOCK)
+                self.v[c] = workspace(self.capacity * BLOCK)
                 self.chunks = c + 1
         with nogil:
             if kept < self.synced:
@@ -204,7 +243,7 @@ cdef class Tracked:
             for i in range(least, n):  # streaming V once per row beats a fresh solve only while few rows are missing
                 self.add_row_to_all(i)
         elif least == most:
-            self.solve_all(True, work)
+            self.solve(0, True, work)
         else:
             for j in range(self.count):
                 self.refresh(j)
@@ -214,7 +253,7 @@ cdef class Tracked:
         cdef Py_ssize_t j, c, d = self.gp.kernel.d, last = i // BLOCK
         cdef double *lrow = self.gp.factor.row(i)
         cdef double *value = self.buffer
-        self.gp.kernel.row(self.count, self.soa, self.count, self.gp.points + i * d, value)
+        self.gp.kernel.row(self.count, self.soa, self.capacity, self.gp.points + i * d, value)
         for c in range(last):
             mf_rows_dot(self.count, BLOCK, self.v[c], BLOCK, lrow + c * BLOCK, value)
         mf_rows_dot(self.count, i - last * BLOCK, self.v[last], BLOCK, lrow + last * BLOCK, value)
@@ -223,12 +262,12 @@ cdef class Tracked:
             self.resum(j, i, i + 1)
             self.stored[j] = self.rows[j] = i + 1
 
-    cdef void solve_all(self, bint store, double *work) noexcept nogil:
-        """Sums, and with `store` also V, of every point by batched solves; work holds n · CHUNK numbers."""
-        cdef Py_ssize_t n = self.gp.factor.n, j = 0, k, i, m
+    cdef void solve(self, Py_ssize_t first, bint store, double *work) noexcept nogil:
+        """Sums, and with `store` also V, of the points from `first` by batched solves; work holds n · CHUNK numbers."""
+        cdef Py_ssize_t n = self.gp.factor.n, j = first, k, i, m
         while j < self.count:
             m = self.count - j if self.count - j < CHUNK else CHUNK
-            self.gp.cross(m, self.soa + j, self.count, work)
+            self.gp.cross(m, self.soa + j, self.capacity, work)
             self.gp.factor.forward(m, work, m)
             if store:
                 for k in range(m):

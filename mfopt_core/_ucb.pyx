@@ -2,7 +2,8 @@
 
     φ_m(x) = μ_m(x) + β^½ σ_m(x) + ζ_m,    φ(x) = min_m φ_m(x)
 
-mf_ucb evaluates φ at given points; argmax_ucb finds its maximum over tracked points without evaluating most of them.
+mf_ucb evaluates φ at given points, ucb_pieces every φ_m with its gradient; argmax_ucb finds the maximum of φ over
+tracked points without evaluating most of them.
 """
 
 cimport numpy as cnp
@@ -50,6 +51,28 @@ def mf_ucb(gps, x, beta, zetas, bint grad=False):
             sigma = np.sqrt(var)[:, None]
             gradient[rows] = dmean + np.divide(0.5 * b * dvar, sigma, out=np.zeros_like(dvar), where=sigma > 0)
     return phi, gradient
+
+
+def ucb_pieces(gps, x, beta, zetas):
+    """Every φ_m at the rows of x, (M, q), and their gradients, (M, q, d)."""
+    cdef cnp.ndarray zeta, points, values, slopes, mean, var, dmean, dvar
+    cdef double b, sigma
+    cdef Py_ssize_t m, j, c, q, d
+    gps, zeta, b = _checked(gps, GP, beta, zetas)
+    points = as_points(x, max(<Py_ssize_t>gp.d for gp in gps), "x")
+    q, d = points.shape[0], points.shape[1]
+    values = np.empty((len(gps), q))
+    slopes = np.empty((len(gps), q, d))
+    for m in range(len(gps)):
+        mean, var, dmean, dvar = gps[m].posterior_gradient(points)
+        for j in range(q):
+            sigma = sqrt(data(var)[j])
+            data(values)[m * q + j] = data(mean)[j] + b * sigma + data(zeta)[m]
+            for c in range(d):  # σ has no gradient where it is 0: the mean's alone is used there
+                data(slopes)[(m * q + j) * d + c] = data(dmean)[j * d + c] + (
+                    0.5 * b * data(dvar)[j * d + c] / sigma if sigma > 0.0 else 0.0
+                )
+    return values, slopes
 
 
 cdef tuple _checked(members, type kind, beta, zetas):
@@ -146,7 +169,9 @@ def argmax_ucb(tracked, beta, zetas, exclude=None):
     if len({id(t.gp) for t in members}) < len(members):
         raise ValueError("every fidelity must track with a GP of its own, got one GP twice")
     for m in range(1, len(members)):
-        if not np.array_equal((<Tracked>members[m]).points, one.points):
+        if (<Tracked>members[m]).count != count or not np.array_equal(
+            (<Tracked>members[m]).points[:count], one.points[:count]
+        ):
             raise ValueError(f"all fidelities must track the same points, got others at fidelity {m}")
     if exclude is not None:
         mask = np.ascontiguousarray(exclude, dtype=bool)

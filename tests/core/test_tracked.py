@@ -128,6 +128,41 @@ def test_excluded_points_are_not_chosen_and_ties_go_to_the_lowest_index():
     assert argmax_ucb([tracked], 1.0, [0.0], exclude) == (first + 2, value)
 
 
+@given(sizes=st.lists(st.integers(0, 20), max_size=6), seed=st.integers(0, 1000))
+@settings(max_examples=40, deadline=None)
+def test_points_added_later_are_tracked_like_the_others(sizes, seed):
+    rng = np.random.default_rng(seed)
+    gp = grown(30, seed)
+    tracked = gp.track(np.empty((0, 2)), capacity=130)
+    points = np.empty((0, 2))
+    for size in sizes:
+        new = rng.random((size, 2))
+        assert tracked.add(new) == len(points)
+        points = np.concatenate([points, new])
+        x = rng.random(2)
+        gp.append(x, f(x[None])[0])
+        if len(points):
+            some = rng.integers(0, len(points), 5)
+            mean, var = gp.posterior(points[some])
+            np.testing.assert_allclose(tracked.bounds(some, 4.0, 0.3), mean + 2 * np.sqrt(var) + 0.3, atol=1e-9)
+    assert len(tracked) == len(points)
+    assert tracked.capacity == 130
+    if len(points):
+        assert_current(tracked, points)
+
+
+def test_a_full_tracker_and_wrong_indices_are_refused():
+    tracked = grown(5).track(np.zeros((2, 2)), capacity=3)
+    with pytest.raises(ValueError, match="capacity 3, tracked 2, got 2 more"):
+        tracked.add(np.zeros((2, 2)))
+    assert len(tracked) == 2
+    for bad in ([2], [-1]):
+        with pytest.raises(ValueError, match="indices must be from 0 to 1"):
+            tracked.bounds(bad, 1.0, 0.0)
+    with pytest.raises(ValueError, match="beta must not be negative"):
+        tracked.bounds([0], -1.0, 0.0)
+
+
 def test_bad_arguments_are_refused():
     gp, other = grown(5), grown(6, seed=1)
     points = np.random.default_rng(0).random((4, 2))

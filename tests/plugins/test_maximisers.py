@@ -10,10 +10,11 @@ from mfopt.box import Box
 from mfopt.errors import InputError
 from mfopt.protocols import Maximiser
 from mfopt_plugins.maximisers._polish import polish
+from mfopt_plugins.maximisers.direct import Direct
 from mfopt_plugins.maximisers.multistart import Multistart
 from mfopt_plugins.maximisers.nlopt_direct import NloptDirect
 
-BOTH = [NloptDirect, Multistart]
+ALL = [Direct, NloptDirect, Multistart]
 
 
 class Peak:
@@ -40,12 +41,12 @@ class Ridge:
         return self(u), np.where(first, [3.0, -1.0], [-1.0, 3.0])
 
 
-@pytest.mark.parametrize("make", BOTH)
+@pytest.mark.parametrize("make", ALL)
 def test_every_maximiser_follows_the_protocol(make):
     assert isinstance(make(), Maximiser)
 
 
-@pytest.mark.parametrize("make", BOTH)
+@pytest.mark.parametrize("make", ALL)
 @pytest.mark.parametrize(("scale", "offset"), [(1.0, 0.0), (1e-8, 0.0), (1e12, 1e12)])
 def test_a_smooth_maximum_is_found_at_any_scale(make, scale, offset):
     centre = [0.1234, 0.777, 0.5]
@@ -53,13 +54,13 @@ def test_a_smooth_maximum_is_found_at_any_scale(make, scale, offset):
     assert np.allclose(u, centre, atol=1e-5)
 
 
-@pytest.mark.parametrize("make", BOTH)
+@pytest.mark.parametrize("make", ALL)
 def test_a_maximum_on_a_kink_is_found(make):
     u = make().maximise(Ridge(), Box([(0.0, 1.0)] * 2), np.random.default_rng(0), 1)
     assert Ridge()(u[None])[0] > 2 - 1e-3
 
 
-@pytest.mark.parametrize("make", BOTH)
+@pytest.mark.parametrize("make", ALL)
 @pytest.mark.parametrize("width", [0.5, 0.02])
 def test_the_answer_lies_in_a_constrained_x(make, width):
     """The peak is outside; the best point of the diagonal band is (0.5, 0.5 + width)."""
@@ -70,20 +71,20 @@ def test_the_answer_lies_in_a_constrained_x(make, width):
     assert peak(u[None])[0] > -(2 * 0.25**2) - 0.01
 
 
-@pytest.mark.parametrize("make", BOTH)
+@pytest.mark.parametrize("make", ALL)
 def test_an_x_that_direct_never_hits_still_gets_an_answer(make):
     box = Box([(0.0, 1.0)] * 2, constraints=lambda x: np.abs(x - 0.7123).max(axis=1) < 0.003)
     u = make().maximise(Peak([0.0, 0.0]), box, np.random.default_rng(0), 1)
     assert box.contains(u[None])[0]
 
 
-@pytest.mark.parametrize("make", BOTH)
+@pytest.mark.parametrize("make", ALL)
 def test_a_flat_acquisition_has_an_answer(make):
     u = make().maximise(Peak([0.5], 0.0), Box([(0.0, 1.0)]), np.random.default_rng(0), 1)
     assert 0.0 <= u[0] <= 1.0
 
 
-@pytest.mark.parametrize("make", BOTH)
+@pytest.mark.parametrize("make", ALL)
 def test_the_same_generator_gives_the_same_answer_without_touching_the_global_one(make):
     state = np.random.get_state()[1].copy()  # noqa: NPY002
     found = [make().maximise(Ridge(), Box([(0.0, 1.0)] * 2), np.random.default_rng(4), 3) for _ in range(2)]
@@ -91,7 +92,7 @@ def test_the_same_generator_gives_the_same_answer_without_touching_the_global_on
     assert np.array_equal(np.random.get_state()[1], state)  # noqa: NPY002
 
 
-@pytest.mark.parametrize("make", BOTH)
+@pytest.mark.parametrize("make", ALL)
 def test_an_error_in_the_acquisition_is_not_swallowed(make):
     class Broken:
         def __call__(self, u):
@@ -124,12 +125,21 @@ def test_polishing_never_makes_a_point_worse_or_leaves_x(seed, count, climbs):
     box = Box([(0.0, 1.0)] * 2, constraints=lambda x: x[:, 0] + x[:, 1] < 1.2)
     candidates = box.sample(count, rng)
     acquisition = Ridge() if seed % 2 else Peak(rng.random(2) * 1.4 - 0.2)
-    u = polish(acquisition, box, candidates, acquisition(candidates), climbs, rng)
+    u = polish(acquisition, box, candidates, acquisition(candidates), climbs)
     assert box.contains(u[None])[0]
     assert acquisition(u[None])[0] >= acquisition(candidates).max()
 
 
-@pytest.mark.parametrize("call", [lambda: NloptDirect(0), lambda: Multistart(samples=0), lambda: Multistart(climbs=0)])
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: Direct(budget=0),
+        lambda: Direct(climbs=0),
+        lambda: NloptDirect(0),
+        lambda: Multistart(samples=0),
+        lambda: Multistart(climbs=0),
+    ],
+)
 def test_a_bad_option_is_named(call):
     with pytest.raises(InputError, match="must be at least 1, got 0"):
         call()

@@ -11,12 +11,12 @@ from collections.abc import Callable
 import numpy as np
 
 import mfopt_core
-from mfopt.protocols import Acquisition, Array, Domain
+from mfopt.protocols import Acquisition, Array, BoolArray, Domain
 
 _ROUNDS = 40  # batched evaluations, at most
-_AGAIN, _FINALISTS = 4, 3  # the best ends are climbed from again, with nothing remembered, until that gains nothing:
-_SETTLED = 1e-8  # of the spread. It mostly ends at once, and sometimes frees an ascent that was stuck at a kink
-_CLOSER = 0.05  # of two starts nearer than this (in every coordinate) only the better one is climbed from
+_AGAIN = 3  # an ascent that is the best but stuck is taken up again, with nothing remembered, at most so often
+_SETTLED = 1e-8  # of the spread: and only while that gains more
+_CLOSER = 0.1  # of two starts nearer than this (in every coordinate) only the better one is climbed from
 
 Pieces = Callable[[Array], tuple[Array, Array]]
 
@@ -28,18 +28,20 @@ def polish(acquisition: Acquisition, domain: Domain, candidates: Array, values: 
     if not spread > 0.0:
         return np.array(candidates[top])
     pieces = _pieces_of(acquisition)
-    ends, heights = _climb(pieces, domain, _apart(candidates, values, climbs), spread)
-    for _ in range(_AGAIN):
-        reached = float(heights.max())
-        ends, heights = _climb(pieces, domain, _apart(ends, heights, _FINALISTS), spread)
-        if heights.max() - reached <= _SETTLED * spread:
-            break
+    ends, heights, settled = _climb(pieces, domain, _apart(candidates, values, climbs), spread)
     best = int(np.argmax(heights))
+    for _ in range(_AGAIN):
+        if settled[best]:
+            break
+        end, height, settled = _climb(pieces, domain, ends[best : best + 1], spread)
+        if height[0] - heights[best] <= _SETTLED * spread:
+            break
+        ends, heights, best = end, height, 0
     return np.array(ends[best] if heights[best] >= values[top] else candidates[top])
 
 
-def _climb(pieces: Pieces, domain: Domain, starts: Array, spread: float) -> tuple[Array, Array]:
-    """Where the ascents from `starts` end, and the values there."""
+def _climb(pieces: Pieces, domain: Domain, starts: Array, spread: float) -> tuple[Array, Array, BoolArray]:
+    """Where the ascents from `starts` end, the values there, and whether no step from there promised a gain."""
     ascent = mfopt_core.Ascent(starts, spread)
     for _ in range(_ROUNDS):
         points = ascent.points()

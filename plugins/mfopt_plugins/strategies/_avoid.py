@@ -34,6 +34,21 @@ class Avoiding:
         penalty, dpenalty = self._penalty(u)
         return value - penalty, slope - dpenalty
 
+    def pieces(self, u: Array) -> tuple[Array, Array]:
+        """The lowered pieces (K, q) and their gradients (K, q, dim); one where the acquisition tells none."""
+        told = getattr(self._acquisition, "pieces", None)
+        if told is None:
+            value, slope = self._acquisition.gradient(u)
+            values, slopes = value[None], slope[None]
+        else:
+            values, slopes = told(u)
+        penalty, dpenalty = self._penalty(u)
+        return values - penalty, slopes - dpenalty
+
+    def recurring(self, u: Array) -> Array:
+        """The lowered values at points that will come back."""
+        return np.asarray(getattr(self._acquisition, "recurring", self._acquisition)(u) - self._penalty(u)[0])
+
     def _penalty(self, u: Array) -> tuple[Array, Array]:
         """Σ_i depth · max(0, 1 − ‖u − c_i‖²/r_i²) and its gradient."""
         steps = u[:, None, :] - self._centres[None, :, :]

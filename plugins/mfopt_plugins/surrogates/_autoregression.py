@@ -47,9 +47,12 @@ class Autoregression:
         self._u = np.ascontiguousarray(u)
         self._weights = self._mix[level]  # (n, K): R of each row's level
         self._level = level
+        # δ_j touches the rows of level j and above only, which are few where it is dear: (indices, points) of these.
+        above = [np.flatnonzero(level >= j) for j in range(len(self._kernels))]
+        self._touched = [(rows, np.ascontiguousarray(self._u[rows])) for rows in above]
         k = np.zeros((len(y), len(y)))
-        for j, kernel in enumerate(self._kernels):
-            k += self._share(j) * kernel(self._u, self._u)
+        for j, (rows, points) in enumerate(self._touched):
+            k[np.ix_(rows, rows)] += self._share(j) * self._kernels[j](points, points)
         scale = float(k.diagonal().max(initial=0.0)) or 1.0
         self.jitter = 0.0
         while True:
@@ -101,20 +104,23 @@ class Autoregression:
         slopes: list[float] = []
         mixes = [_products(self._rhos, i) for i in range(len(self._rhos))]
         by_rho = [float(self._alpha @ (mix[self._level] @ self._means)) for mix in mixes]
-        for j, kernel in enumerate(self._kernels):
-            shared = weight * self._share(j)
-            slopes += (0.5 * np.einsum("ab,abh->h", shared, kernel.hyper_gradient(self._u, self._u))).tolist()
+        for j, (rows, points) in enumerate(self._touched):
+            block = weight[np.ix_(rows, rows)]
+            by_hyper = self._kernels[j].hyper_gradient(points, points)
+            slopes += (0.5 * np.einsum("ab,abh->h", block * self._share(j), by_hyper)).tolist()
             own = self._level == j
             slopes.append(0.5 * float(self._noises[j] * weight.diagonal()[own].sum()))
             slopes.append(float(self._alpha @ self._weights[:, j]))
-            # ∂(r rᵀ)/∂ρ = r′ rᵀ + r r′ᵀ, and W ∘ c_j is symmetric.
-            product = (weight * kernel(self._u, self._u)) @ self._weights[:, j]
-            by_rho = [slope + float(mix[self._level, j] @ product) for slope, mix in zip(by_rho, mixes, strict=True)]
+            # ∂(r rᵀ)/∂ρ = r′ rᵀ + r r′ᵀ, and W ∘ c_j is symmetric; c_j itself is its derivative in log scale.
+            product = (block * by_hyper[:, :, -1]) @ self._weights[rows, j]
+            levels = self._level[rows]
+            by_rho = [slope + float(mix[levels, j] @ product) for slope, mix in zip(by_rho, mixes, strict=True)]
         return value, np.array([*slopes, *by_rho])
 
     def _share(self, j: int) -> Array:
-        """R_kj R_lj for all pairs of rows."""
-        return np.outer(self._weights[:, j], self._weights[:, j])
+        """R_kj R_lj for all pairs of rows that δ_j touches."""
+        weights = self._weights[self._touched[j][0], j]
+        return np.outer(weights, weights)
 
     def _prior(self, k: int, other: int) -> float:
         return float(np.sum(self._mix[k] * self._mix[other] * self._scales))
@@ -125,15 +131,15 @@ class Autoregression:
     def _cross(self, u: Array, k: int) -> Array:
         """cov(rows, f_k(u)), (n, q)."""
         cross = np.zeros((len(self._u), len(u)))
-        for j in range(k + 1):
-            cross += (self._mix[k, j] * self._weights[:, j, None]) * self._kernels[j](self._u, u)
+        for j, (rows, points) in enumerate(self._touched[: k + 1]):
+            cross[rows] += (self._mix[k, j] * self._weights[rows, j, None]) * self._kernels[j](points, u)
         return cross
 
     def _cross_gradient(self, u: Array, k: int) -> Array:
         """∂cov(rows, f_k(u))/∂u, (q, n, d)."""
         slope = np.zeros((len(u), len(self._u), u.shape[1]))
-        for j in range(k + 1):
-            slope += (self._mix[k, j] * self._weights[None, :, j, None]) * self._kernels[j].gradient(u, self._u)
+        for j, (rows, points) in enumerate(self._touched[: k + 1]):
+            slope[:, rows] += (self._mix[k, j] * self._weights[rows, j, None]) * self._kernels[j].gradient(u, points)
         return slope
 
     def _solved(self, cross: Array) -> Array:

@@ -3,13 +3,70 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal, cast, overload
+from typing import cast
+
+import numpy as np
 
 import mfopt_core
-from mfopt.protocols import Array
+from mfopt.protocols import Array, BoolArray
 from mfopt_plugins.surrogates._gp import GaussianProcess, Hyper
 from mfopt_plugins.surrogates._learning import Fixed
+from mfopt_plugins.surrogates._memory import Memory, keys_of
 from mfopt_plugins.surrogates._model import GPModel
+
+
+class CompiledModel(GPModel):
+    """A model over mfopt_core.GP."""
+
+    _memory: Memory | None = None
+
+    @property
+    def core(self) -> mfopt_core.GP:
+        """The process."""
+        return cast(mfopt_core.GP, self.gp)
+
+    @property
+    def memory(self) -> Memory:
+        """What is kept about points that come back, for as long as the hyper-parameters stay."""
+        if self._memory is None or self._memory.gp is not self.gp:
+            self._memory = Memory(self.core)
+        return self._memory
+
+
+class CompiledBound:
+    """φ(u) = min_m μ_m + β½σ_m + ζ_m over compiled models."""
+
+    def __init__(self, models: Sequence[CompiledModel], beta: float, zetas: Sequence[float]) -> None:
+        self._models = models
+        self._gps = [model.core for model in models]
+        self._beta = beta
+        self._zetas = np.array(zetas)
+
+    def __call__(self, u: Array) -> Array:
+        """φ at the rows of u."""
+        return mfopt_core.mf_ucb(self._gps, u, self._beta, self._zetas)
+
+    def gradient(self, u: Array) -> tuple[Array, Array]:
+        """φ and the gradient of the smallest bound at the rows of u."""
+        return mfopt_core.mf_ucb(self._gps, u, self._beta, self._zetas, grad=True)
+
+    def pieces(self, u: Array) -> tuple[Array, Array]:
+        """Every φ_m, (M, q), and their gradients, (M, q, dim)."""
+        return mfopt_core.ucb_pieces(self._gps, u, self._beta, self._zetas)
+
+    def recurring(self, u: Array) -> Array:
+        """φ at points that will come back: what is found out about them is kept."""
+        keys = keys_of(u)
+        bounds = [
+            model.memory.bounds(u, keys, self._beta, zeta)
+            for model, zeta in zip(self._models, self._zetas.tolist(), strict=True)
+        ]
+        return np.asarray(np.min(bounds, axis=0))
+
+    def argmax(self, points: Array, avoid: BoolArray | None) -> int:
+        """The row of the largest φ, the first among equals; only rows that could be it are computed."""
+        tracked = [model.memory.tracked(points) for model in self._models]
+        return mfopt_core.argmax_ucb(tracked, self._beta, self._zetas, avoid)[0]
 
 
 class CompiledSurrogate:
@@ -20,26 +77,13 @@ class CompiledSurrogate:
         self.nu = nu
         self._given = given
 
-    def model(self, dim: int, noise: float | None = None) -> GPModel:
+    def model(self, dim: int, noise: float | None = None) -> CompiledModel:
         """A fresh model without data; `noise` is the known noise variance, None when it is to be learnt."""
-        return GPModel(self._make, self.kernel, dim, noise, self._given)
+        return CompiledModel(self._make, self.kernel, dim, noise, self._given)
 
-    @overload
-    def upper_bound(
-        self, models: Sequence[GPModel], u: Array, beta: float, zetas: Sequence[float], grad: Literal[False] = False
-    ) -> Array: ...
-    @overload
-    def upper_bound(
-        self, models: Sequence[GPModel], u: Array, beta: float, zetas: Sequence[float], grad: Literal[True]
-    ) -> tuple[Array, Array]: ...
-    def upper_bound(
-        self, models: Sequence[GPModel], u: Array, beta: float, zetas: Sequence[float], grad: bool = False
-    ) -> Array | tuple[Array, Array]:
-        """φ(u) = min_m μ_m + β½σ_m + ζ_m over these models, and with `grad` the gradient of the smallest bound."""
-        gps = [cast(mfopt_core.GP, model.gp) for model in models]
-        if grad:
-            return mfopt_core.mf_ucb(gps, u, beta, zetas, grad=True)
-        return mfopt_core.mf_ucb(gps, u, beta, zetas)
+    def bound(self, models: Sequence[CompiledModel], beta: float, zetas: Sequence[float]) -> CompiledBound:
+        """φ over these models, fused."""
+        return CompiledBound(models, beta, zetas)
 
     def _make(self, hyper: Hyper) -> GaussianProcess:
         return mfopt_core.GP(self.kernel, hyper.lengthscale, hyper.scale, hyper.noise, mean=hyper.mean, nu=self.nu)
