@@ -63,9 +63,15 @@ def _row(problem: Benchmark, arguments: argparse.Namespace) -> str:
         f"{verdict} ({times} of {arguments.seeds})",
         f"{np.median(shares):.2f}",
         *("–" if np.isnan(m) else f"{m:.1f}" if m < np.inf else f"> {arguments.capital:g}" for m in medians.values()),
-        f"{medians[advised] / medians['gp-ucb']:.2f}",
+        _ratio(medians[advised], medians["gp-ucb"], arguments.capital),
     ]
     return f"| {' | '.join(cells)} |"
+
+
+def _ratio(multi: float, single: float, capital: float) -> str:
+    if multi == np.inf:
+        return "–"
+    return f"{multi / single:.2f}" if single < np.inf else f"< {multi / capital:.2f}"
 
 
 def _spent(
