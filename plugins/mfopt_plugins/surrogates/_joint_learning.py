@@ -18,7 +18,7 @@ from mfopt_plugins.surrogates._autoregression import Autoregression, Levels
 from mfopt_plugins.surrogates._gp import Hyper
 from mfopt_plugins.surrogates._learning import LEARNING_ROWS, NOISE_FLOOR, default_hyper
 
-_MAX_ITERATIONS = 60
+_MAX_ITERATIONS, _MAX_WARM = 60, 25  # of an ascent from the priors, of one from the previous optimum
 _DISCREPANCY = 0.1  # centre of the prior of a discrepancy's scale
 _RHO_SIGMA, _RHO_LIMIT = 3.0, 30.0
 
@@ -86,7 +86,7 @@ def learn_scales(
             jac=True,
             method="L-BFGS-B",
             bounds=list(zip(low[free], high[free], strict=True)),
-            options={"maxiter": _MAX_ITERATIONS},
+            options={"maxiter": _MAX_ITERATIONS if start is None else _MAX_WARM},
         )
         if found.fun < best_value:
             best, best_value = found.x, float(found.fun)
