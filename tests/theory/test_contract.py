@@ -1,12 +1,16 @@
 """ζ as a contract: what of a history contradicts it."""
 
+import warnings
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from mfopt import theory
-from mfopt.errors import InputError
+from mfopt.errors import InputError, ZetaWarning
+from mfopt_plugins.strategies._zeta import ZetaRule
 
 
 def history(rows):
@@ -53,3 +57,24 @@ def test_repeats_of_one_fidelity_are_no_pair():
 def test_there_must_be_a_noise_per_fidelity():
     with pytest.raises(InputError, match="one entry per zeta, 2, got 1"):
         theory.violations(history([(0.5, 0, 0.0)]), [0.1, 0.0], [0.0])
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from([0.1, 0.5]), st.integers(0, 2), st.floats(-1, 1)), min_size=1, max_size=15),
+    st.sampled_from([0.0, 0.01]),
+)
+def test_strategies_and_reports_judge_alike(rows, noise):
+    zetas = [0.5, 0.2, 0.0]
+    rule = ZetaRule(zetas, range(3))
+    last = {}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ZetaWarning)
+        for x, m, y in rows:
+            for other in (0, 1, 2):
+                if other != m and (x, other) in last:
+                    rule.compare(m, y, other, last[x, other], 2 * noise)
+            last[x, m] = y
+    largest = {}
+    for violation in theory.violations(history(rows), zetas, [noise] * 3):
+        largest[violation.low] = max(largest.get(violation.low, 0.0), violation.difference)
+    assert rule.violations == largest

@@ -106,17 +106,20 @@ def test_a_run_with_values_of_one_fidelity_only_says_nothing_about_sets():
     assert "good set" not in str(found)
 
 
-def test_most_target_queries_of_a_run_are_in_the_last_set():
+def test_most_target_queries_of_runs_are_in_the_last_set():
     problem = mfopt.problems.get("hartmann3")
     fidelities = [
         mfopt.Fidelity(f"f{m}", c, z) for m, (c, z) in enumerate(zip(problem.costs, problem.zetas, strict=True))
     ]
-    optimizer = mfopt.Optimizer(problem.domain, fidelities=fidelities, capital=800.0, rng=0)
-    run(optimizer, problem.functions, progress=False)
-    found = report(optimizer, problem.functions, optimum=problem.optimum)
-    assert found.target_inside >= 0.7
-    assert found.volumes[2] < 0.05
-    assert found.sets.sum() == len(optimizer.history)
+    sets = np.zeros((3, 3), dtype=int)
+    for seed in range(3):
+        optimizer = mfopt.Optimizer(problem.domain, fidelities=fidelities, capital=800.0, rng=seed)
+        run(optimizer, problem.functions, progress=False)
+        found = report(optimizer, problem.functions, optimum=problem.optimum)
+        assert found.sets.sum() == len(optimizer.history)
+        assert found.volumes[2] < 0.05
+        sets += found.sets
+    assert sets[2, 2] > 0.5 * sets[:, 2].sum()
     lines = str(found).splitlines()
     assert lines[-1] == "guarantee: no pair of values contradicts the zetas given"
     assert [line.split()[0] for line in lines[6:9]] == ["H(1)", "H(2)", "H(3)"]
