@@ -11,10 +11,9 @@ BUILT_IN = [p.name for p in plugins() if p.group == STRATEGIES and p.origin.star
 
 
 def test_all_methods_of_the_comparison_are_installed():
-    assert sorted(BUILT_IN) == sorted(
-        ["mf-gp-ucb", "gp-ucb", "gp-ei", "gp-pi", "direct", "random"]
-        + ["mf-naive", "mf-naive-random", "mf-sko", "co-kriging"]
-    )
+    single = {"gp-ucb", "gp-ei", "gp-pi", "direct", "random"}
+    several = {"mf-gp-ucb", "mf-naive", "mf-naive-random", "mf-sko", "co-kriging"}
+    assert set(BUILT_IN) == single | several
 
 
 @pytest.mark.parametrize("name", BUILT_IN)

@@ -22,7 +22,7 @@ class MFGPUCB(UCBStrategy):
     delta, xi, a, b  theory mode: δ, ξ and the constants of the kernel (see mfopt.theory); X is [0, 1]^d there.
     affine           practical mode, not in the paper: fidelities whose ζ_m is not given are corrected towards the
                      target by a scale and an offset learnt from pairs (see _affine). For cheap fidelities that are
-                     correlated with the target but scaled or shifted.
+                     correlated with the target but scaled or shifted. Means in trial.reason are corrected ones.
 
     With surrogate="ar1" (one for all fidelities) the bounds φ_m are those of one joint posterior, in which cheap values
     also narrow the target's bound; not in the paper either.

@@ -1,0 +1,94 @@
+"""What holds for every strategy by name, where the conformance suite does not look."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import mfopt
+from tests.plugins.runs import FUNCTIONS, SQUARE, high, quick, run
+
+NAMES = ["mf-gp-ucb", "gp-ucb", "gp-ei", "gp-pi", "direct", "random"]
+NAMES += ["mf-naive", "mf-naive-random", "mf-sko", "co-kriging"]
+
+
+def optimizer(name, domain=SQUARE, costs=(1.0, 5.0), capital=60.0, rng=0, **options):
+    return mfopt.Optimizer(domain, costs, strategy=name, capital=capital, rng=rng, maximiser=quick(), **options)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_constant_function_is_no_obstacle(name):
+    opt = optimizer(name)
+    run(opt, [lambda x: 3.0, lambda x: 3.0])
+    assert opt.remaining < 5.0
+    assert opt.best.y == 3.0
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_one_candidate_is_enough(name):
+    opt = optimizer(name, mfopt.FiniteSet([[2.0, 3.0]]))
+    run(opt, FUNCTIONS, 50)
+    assert opt.best is not None
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_huge_and_tiny_values_are_no_obstacle(name):
+    for scale in (1e-60, 1e60):  # their squares, variances, are floating-point numbers too
+        opt = optimizer(name, capital=40.0)
+        run(opt, [lambda x, a=scale: a * high(x)] * 2)
+        assert np.isfinite(opt.best.y)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_noise_on_a_finite_set_lets_points_come_again(name):
+    rng = np.random.default_rng(0)
+    opt = optimizer(name, mfopt.FiniteSet(np.linspace(0.0, 1.0, 5)), [1.0], 15.0, noise=0.25)
+    trials = run(opt, [lambda x: float(np.sin(5 * x[0])) + 0.5 * rng.standard_normal()])
+    assert len(trials) == (5 if name == "direct" else 15)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_reason_can_be_read(name):
+    opt = optimizer(name, costs=(1.0, 2.0, 4.0), capital=40.0, direction="minimize")
+    for trial in run(opt, [high, high, high]):
+        first = str(trial.reason).splitlines()[0]
+        assert f": fidelity {trial.fidelity}, " in first
+        assert trial.reason.fidelity == trial.fidelity
+
+
+@pytest.mark.parametrize("name", NAMES)
+@settings(max_examples=4, deadline=None)
+@given(
+    costs=st.lists(st.integers(1, 40), min_size=1, max_size=3, unique=True),
+    extra=st.floats(0.0, 5.0),
+    seed=st.integers(0, 1000),
+)
+def test_capital_is_never_overspent_and_the_last_payable_query_is_at_the_target(name, costs, extra, seed):
+    costs = sorted(float(c) for c in costs)
+    capital = costs[-1] * (1 + extra)
+    opt = optimizer(name, [(0.0, 1.0)], costs, capital, seed)
+    trials = run(opt, [lambda x, k=k: float(np.sin(5 * x[0]) + 0.1 * k) for k in range(len(costs))])
+    assert opt.spent <= capital
+    assert capital - opt.spent < costs[-1]
+    assert trials[-1].fidelity == len(costs) - 1
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_failures_and_trials_told_late_are_survived_together(name):
+    opt = optimizer(name, capital=80.0)
+    rng = np.random.default_rng(0)
+    waiting = []
+    while not opt.done or waiting:
+        if not opt.done and (len(waiting) < 3 or rng.random() < 0.5):
+            try:
+                waiting.append(opt.ask())
+                continue
+            except mfopt.Exhausted:
+                assert waiting
+        trial = waiting.pop(int(rng.integers(len(waiting))))
+        if rng.random() < 0.2:
+            opt.tell(trial, status="failed")
+        else:
+            opt.tell(trial, FUNCTIONS[trial.fidelity](trial.x))
+    assert opt.spent <= 80.0
+    assert opt.best is not None
