@@ -113,7 +113,7 @@ def report(
     bounds: tuple[float, ...] = ()
     thresholds: tuple[float, ...] = ()
     sets = parts = None
-    if values is not None:
+    if values is not None and len(costs) > 1:  # one fidelity makes no sets
         sign = _sign(optimizer)
         known = functions is not None
         told = given[:-1] if zetas is None else one_each(zetas, len(costs) - 1, "zetas")

@@ -106,6 +106,14 @@ def test_a_run_with_values_of_one_fidelity_only_says_nothing_about_sets():
     assert "good set" not in str(found)
 
 
+def test_one_fidelity_makes_no_sets_and_an_empty_run_is_told_too():
+    optimizer = mfopt.Optimizer([(0.0, 1.0)], costs=[5.0], rng=0)
+    assert report(optimizer).queries == (0,)
+    optimizer.add([0.5], 0, 1.0)
+    assert report(optimizer).sets is None
+    assert str(report(optimizer)).splitlines()[:2] == ["best at the target: 1", "fidelity 0: 1 queries at 5, 0 spent"]
+
+
 def test_most_target_queries_of_runs_are_in_the_last_set():
     problem = mfopt.problems.get("hartmann3")
     fidelities = [
