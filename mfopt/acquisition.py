@@ -62,6 +62,11 @@ class MultiFidelityUCB:
             slopes[k] = dmean + half[:, None] * dvar
         return values, slopes
 
+    @property
+    def rows(self) -> int:
+        """Rows of the largest model: what an evaluation costs."""
+        return max(model.n for model in self._models)
+
     def recurring(self, u: Array) -> Array:
         """φ at the rows of u, which will come back."""
         return self(u) if self._fused is None else np.asarray(self._fused.recurring(u))

@@ -132,6 +132,7 @@ class Acquisition(Protocol):
                                with which a maximiser can treat the kinks of the minimum exactly
         recurring(u)           the same as a call, for points that will come back at later asks: what is found out about
                                them may be kept
+        rows                   number of rows of the largest model behind it, for maximisers that mind the cost
         argmax(points, avoid)  the row of its maximum over all points of a finite X, the first among equals, leaving out
                                those marked by the mask `avoid` (which may be None)
     """

@@ -32,9 +32,9 @@ cdef enum:
 
 cdef double FIRST_STEP = 0.05, LONGEST_STEP = 0.3, SHORTEST_STEP = 1e-9  # in the cube
 cdef double ARMIJO = 1e-4, LEAST_SHRINK = 0.1
-cdef double GAIN = 1e-8  # of the spread: a step that promises less ends its ascent
+cdef double GAIN = 2e-9  # of the spread: a step that promises less ends its ascent
 cdef double MERGE = 0.01
-cdef Py_ssize_t SETTLED = 6  # steps after which an ascent that cannot become the best any more is given up
+cdef Py_ssize_t SETTLED = 4  # steps after which an ascent that cannot become the best any more is given up
 
 
 @cython.final
@@ -87,7 +87,7 @@ cdef class Ascent:
             self.height = np.zeros((self.k, pieces))
             self.slope = np.zeros((self.k, pieces * self.d))
             self.weight = np.zeros((self.k, pieces))
-        work = np.empty(self.pieces * (self.d + self.pieces + 2) + 2 * self.d)
+        work = np.empty(self.pieces * (self.d + self.pieces + 2) + 3 * self.d)
         cdef double *new_height = data(work)
         cdef double *new_slope = new_height + self.pieces
         cdef double *scratch = new_slope + self.pieces * self.d
@@ -203,6 +203,7 @@ cdef class Ascent:
         cdef double *advanced = gram + n * n
         cdef double *uphill = advanced + n
         cdef double *free = uphill + d  # 1 where the coordinate is not set down on a bound
+        cdef double *moved = free + d
         cdef double lowest = INFINITY, size = 0.0, longest = 0.0, promise = INFINITY, total
         cdef bint crossed
         for m in range(n):
@@ -220,12 +221,12 @@ cdef class Ascent:
             step[c] = 0.0
         for _ in range(d + 1):
             for m in range(n):
-                for e in range(m + 1):
-                    total = 0.0
+                for c in range(d):
+                    moved[c] = self._row(inverse, free, slope + m * d, c) if free[c] != 0.0 else 0.0
+                for e in range(n):
+                    gram[m * n + e] = 0.0
                     for c in range(d):
-                        if free[c] != 0.0:
-                            total += slope[m * d + c] * self._row(inverse, free, slope + e * d, c)
-                    gram[m * n + e] = gram[e * n + m] = total
+                        gram[m * n + e] += slope[e * d + c] * moved[c]
             minimise_on_simplex(n, gram, advanced, weight)
             longest = 0.0
             for c in range(d):

@@ -20,10 +20,11 @@ from libc.stdlib cimport free, malloc, realloc
 from libc.string cimport memcpy, memset
 
 from mfopt_core._blas cimport gemm_nn, gemm_nt, gemm_tn, trsm_lower, trsm_lower_transposed, trsm_right
-from mfopt_core._rows cimport mf_backward, mf_check, mf_dot, mf_forward
+from mfopt_core._rows cimport (
+    MF_FEW, mf_backward, mf_backward_few, mf_check, mf_dot, mf_forward, mf_forward_few,
+)
 
-# Up to this many right-hand sides are solved one by one: the matrix is read once for each, but without BLAS's start-up.
-cdef Py_ssize_t FEW = 3
+cdef Py_ssize_t FEW = 3  # up to this many new rows are solved for one by one: less than BLAS's start-up
 
 
 @cython.final
@@ -137,12 +138,15 @@ cdef class Factor:
         return 0
 
     cdef void forward(self, Py_ssize_t q, double *v, Py_ssize_t ld) noexcept nogil:
-        """V ← L⁻¹ V for V (n, q), row-major with row length ld."""
+        """V ← L⁻¹ V for V (n, q), row-major with row length ld; 1 and MF_FEW are the quick lengths, q up to that."""
         cdef Py_ssize_t b, m, blocks = (self.n + BLOCK - 1) // BLOCK
         cdef double *block
         mf_check(q <= ld and blocks <= self.allocated)
         if ld == 1:
             mf_forward(self.n, BLOCK, self.rows, self.rdiag, v)
+            return
+        if ld == MF_FEW:
+            mf_forward_few(self.n, BLOCK, self.rows, self.rdiag, v)
             return
         for b in range(blocks):
             block = self.rows[b]
@@ -157,6 +161,9 @@ cdef class Factor:
         mf_check(q <= ld and blocks <= self.allocated)
         if ld == 1:
             mf_backward(self.n, BLOCK, self.rows, self.rdiag, v)
+            return
+        if ld == MF_FEW:
+            mf_backward_few(self.n, BLOCK, self.rows, self.rdiag, v)
             return
         for b in range(blocks - 1, -1, -1):
             block = self.rows[b]

@@ -7,6 +7,7 @@ from mfopt_core._kernels cimport Kernel
 cdef enum:
     CHUNK = 256  # points per pass of a batched posterior: bounds the workspace at n · CHUNK numbers
 
+cdef Py_ssize_t pass_width(Py_ssize_t q) noexcept nogil
 cdef double *workspace(Py_ssize_t count) except NULL
 
 

@@ -33,7 +33,7 @@ from mfopt_core._arrays cimport as_number, as_points, as_vector, data, new_matri
 from mfopt_core._blas cimport potri, syrk_tn
 from mfopt_core._cholesky cimport BLOCK, Factor
 from mfopt_core._kernels cimport Kernel
-from mfopt_core._rows cimport mf_accumulate, mf_check, mf_dot, mf_weighted_diff, mf_weighted_sq
+from mfopt_core._rows cimport MF_FEW, mf_accumulate, mf_check, mf_dot, mf_weighted_diff, mf_weighted_sq
 
 import numpy as np
 
@@ -49,6 +49,24 @@ cdef double *workspace(Py_ssize_t count) except NULL:
     if memory == NULL:
         raise MemoryError(f"no memory for {count} numbers")
     return memory
+
+
+cdef Py_ssize_t pass_width(Py_ssize_t q) noexcept nogil:
+    """How many of q points are taken in one pass: few at a time avoid BLAS's start-up, which pays for many only."""
+    if q <= 1:
+        return 1
+    return MF_FEW if q <= 3 * MF_FEW else (q if q < CHUNK else CHUNK)
+
+
+cdef void take_points(
+    Py_ssize_t count, Py_ssize_t width, Py_ssize_t d, const double *x, double *soa
+) noexcept nogil:
+    """The coordinates of `count` rows of x, as d arrays of `width`; the first point fills what is left."""
+    cdef Py_ssize_t c, j
+    to_soa(count, d, x, soa, width)
+    for c in range(d):
+        for j in range(count, width):
+            soa[c * width + j] = soa[c * width]
 
 
 cdef int grow(void **array, size_t size) noexcept nogil:
@@ -213,7 +231,7 @@ cdef class GP:
     def posterior(self, x):
         """Posterior mean and variance of the function (not of a noisy observation) at x (q, d)."""
         cdef cnp.ndarray points = as_points(x, self.kernel.d, "x")
-        cdef Py_ssize_t q = cnp.PyArray_DIM(points, 0), d = cnp.PyArray_DIM(points, 1), n, j, count, chunk
+        cdef Py_ssize_t q = cnp.PyArray_DIM(points, 0), d = cnp.PyArray_DIM(points, 1), n, j, count, chunk, width
         cdef cnp.ndarray mean = new_vector(q), var = new_vector(q)
         cdef double *rows = data(points)
         cdef double *mu = data(mean)
@@ -222,17 +240,20 @@ cdef class GP:
         self.bind(d)
         with self.lock:
             n = self.factor.n
-            chunk = q if q < CHUNK else CHUNK
-            v = workspace((n + d) * chunk)
+            chunk = pass_width(q)
+            v = workspace((n + d + 2) * chunk)
             with nogil:
                 j = 0
                 while j < q:
-                    count = q - j if q - j < CHUNK else CHUNK
-                    to_soa(count, d, rows + j * d, v + n * chunk, count)
-                    self.cross(count, v + n * chunk, count, v)
-                    self.factor.forward(count, v, count)
-                    self.moments(count, v, mu + j, sigma2 + j)
-                    j += CHUNK
+                    count = q - j if q - j < chunk else chunk
+                    width = chunk if chunk == MF_FEW else count
+                    take_points(count, width, d, rows + j * d, v + n * chunk)
+                    self.cross(width, v + n * chunk, width, v)
+                    self.factor.forward(width, v, width)
+                    self.moments(width, v, v + (n + d) * chunk, v + (n + d + 1) * chunk)
+                    copy(count, v + (n + d) * chunk, mu + j)
+                    copy(count, v + (n + d + 1) * chunk, sigma2 + j)
+                    j += chunk
             free(v)
         return mean, var
 
@@ -272,6 +293,7 @@ cdef class GP:
         """Mean, variance, and their gradients in x: (q,), (q,), (q, d), (q, d)."""
         cdef cnp.ndarray points = as_points(x, self.kernel.d, "x")
         cdef Py_ssize_t q = cnp.PyArray_DIM(points, 0), d = cnp.PyArray_DIM(points, 1), n, i, j, count, chunk
+        cdef Py_ssize_t width
         cdef cnp.ndarray mean = new_vector(q), var = new_vector(q), dmean = new_matrix(q, d), dvar = new_matrix(q, d)
         cdef double *rows = data(points)
         cdef double *mu = data(mean)
@@ -282,24 +304,27 @@ cdef class GP:
         self.bind(d)
         with self.lock:
             n = self.factor.n
-            chunk = q if q < CHUNK else CHUNK
-            v = workspace((n + d) * chunk + BLOCK)
+            chunk = pass_width(q)
+            v = workspace((n + d + 2) * chunk + BLOCK)
             with nogil:
                 self.refresh_alpha()
                 j = 0
                 while j < q:
-                    count = q - j if q - j < CHUNK else CHUNK
-                    to_soa(count, d, rows + j * d, v + n * chunk, count)
-                    self.cross(count, v + n * chunk, count, v)
-                    self.factor.forward(count, v, count)
-                    self.moments(count, v, mu + j, sigma2 + j)
-                    self.factor.backward(count, v, count)
+                    count = q - j if q - j < chunk else chunk
+                    width = chunk if chunk == MF_FEW else count
+                    take_points(count, width, d, rows + j * d, v + n * chunk)
+                    self.cross(width, v + n * chunk, width, v)
+                    self.factor.forward(width, v, width)
+                    self.moments(width, v, v + (n + d) * chunk, v + (n + d + 1) * chunk)
+                    copy(count, v + (n + d) * chunk, mu + j)
+                    copy(count, v + (n + d + 1) * chunk, sigma2 + j)
+                    self.factor.backward(width, v, width)
                     for i in range(count):
                         self.gradient_at(
-                            rows + (j + i) * d, v + i, count, v + (n + d) * chunk, dmu + (j + i) * d,
+                            rows + (j + i) * d, v + i, width, v + (n + d + 2) * chunk, dmu + (j + i) * d,
                             dsigma2 + (j + i) * d,
                         )
-                    j += CHUNK
+                    j += chunk
             free(v)
         return mean, var, dmean, dvar
 

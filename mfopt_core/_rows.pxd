@@ -19,6 +19,10 @@ cdef extern from "rows.h" nogil:
     void mf_forward(Py_ssize_t n, Py_ssize_t block, double **rows, const double *rdiag, double *v) noexcept
     void mf_backward(Py_ssize_t n, Py_ssize_t block, double **rows, const double *rdiag, double *v) noexcept
 
+    void mf_forward_few(Py_ssize_t n, Py_ssize_t block, double **rows, const double *rdiag, double *v) noexcept
+    void mf_backward_few(Py_ssize_t n, Py_ssize_t block, double **rows, const double *rdiag, double *v) noexcept
+
+    int MF_FEW
     int MF_SE
     int MF_MATERN12
     int MF_MATERN32

@@ -14,6 +14,7 @@ from libc.string cimport memset
 from mfopt_core._arrays cimport as_number, as_points, as_vector, data, to_soa
 from mfopt_core._blas cimport gemv_t
 from mfopt_core._gp cimport CHUNK, GP, workspace
+from mfopt_core._rows cimport MF_FEW
 from mfopt_core._tracked cimport Tracked
 
 import numpy as np
@@ -91,7 +92,7 @@ cdef int _lower(
 ) except -1:
     """phi ← min(phi, φ_m) and active ← m where that is lower, or equal with a smaller m."""
     cdef Py_ssize_t q = cnp.PyArray_DIM(points, 0), d = cnp.PyArray_DIM(points, 1), n, i, j, k, first, count
-    cdef Py_ssize_t kept, chunk
+    cdef Py_ssize_t kept, width, chunk
     cdef double *x = data(points)
     cdef double *out = data(phi)
     cdef Py_ssize_t *which = <Py_ssize_t *>cnp.PyArray_DATA(active)
@@ -119,7 +120,7 @@ cdef int _lower(
                 margin *= 4.0 * EPS * sqrt(<double>n)  # what rounding can do to μ computed as rᵀα
             first = 0
             while first < q:
-                count = q - first if q - first < CHUNK else CHUNK
+                count = q - first if q - first < chunk else chunk
                 to_soa(count, d, x + first * d, soa, count)
                 gp.cross(count, soa, count, v)
                 kept = 0
@@ -130,17 +131,20 @@ cdef int _lower(
                         if gp.mean + gp.root * (mean[j] - margin) + zeta <= out[first + j]:
                             index[kept] = j
                             kept += 1
+                    width = MF_FEW if 1 < kept <= MF_FEW <= count else kept
                     if kept < count:  # squeeze the columns that are left together, in place
                         for i in range(n):
                             for k in range(kept):
-                                v[i * kept + k] = v[i * count + index[k]]
+                                v[i * width + k] = v[i * count + index[k]]
+                            for k in range(kept, width):
+                                v[i * width + k] = 0.0
                 else:
                     for j in range(count):
                         index[j] = j
-                    kept = count
+                    kept = width = count
                 if kept > 0:
-                    gp.factor.forward(kept, v, kept)
-                    gp.moments(kept, v, mean, var)
+                    gp.factor.forward(width, v, width)
+                    gp.moments(width, v, mean, var)
                 for k in range(kept):
                     j = first + index[k]
                     value = mean[k] + b * sqrt(var[k]) + zeta

@@ -314,3 +314,89 @@ void mf_backward(ptrdiff_t n, ptrdiff_t block, double *const *rows, const double
         }
     }
 }
+
+/* ---- triangular solves, MF_FEW right-hand sides ------------------------------------------------------------- */
+
+/* MF_FEW numbers that are added and multiplied together. GCC and Clang have such a type on every machine. */
+#if defined(__GNUC__)
+typedef double few __attribute__((vector_size(MF_FEW * sizeof(double)), aligned(8)));
+#define FEW_AT(v, i) (*(few *)((v) + (i) * MF_FEW))
+#define few_times(a, x) ((a) * (x))
+#define few_minus(a, b) ((a) - (b))
+#define few_plus(a, b) ((a) + (b))
+#else
+typedef struct { double x[MF_FEW]; } few;
+#define FEW_AT(v, i) (*(few *)((v) + (i) * MF_FEW))
+INLINE few few_times(double a, few b) { for (int r = 0; r < MF_FEW; r++) b.x[r] *= a; return b; }
+INLINE few few_minus(few a, few b) { for (int r = 0; r < MF_FEW; r++) a.x[r] -= b.x[r]; return a; }
+INLINE few few_plus(few a, few b) { for (int r = 0; r < MF_FEW; r++) a.x[r] += b.x[r]; return a; }
+#endif
+
+DISPATCH
+void mf_forward_few(ptrdiff_t n, ptrdiff_t block, double *const *rows, const double *rdiag, double *v)
+{
+    for (ptrdiff_t i0 = 0; i0 < n; i0 += GROUP) {
+        ptrdiff_t b = i0 / block, ld = (b + 1) * block, m = n - i0 < GROUP ? n - i0 : GROUP;
+        const double *l = rows[b] + (i0 - b * block) * ld;
+        few sum[GROUP];
+        for (ptrdiff_t k = 0; k < m; k++)
+            sum[k] = FEW_AT(v, i0 + k);
+        if (m == GROUP) {
+            few s0 = sum[0], s1 = sum[1], s2 = sum[2], s3 = sum[3], s4 = sum[4], s5 = sum[5], s6 = sum[6], s7 = sum[7];
+            for (ptrdiff_t j = 0; j < i0; j++) {
+                few x = FEW_AT(v, j);
+                s0 = few_minus(s0, few_times(l[j], x));
+                s1 = few_minus(s1, few_times(l[ld + j], x));
+                s2 = few_minus(s2, few_times(l[2 * ld + j], x));
+                s3 = few_minus(s3, few_times(l[3 * ld + j], x));
+                s4 = few_minus(s4, few_times(l[4 * ld + j], x));
+                s5 = few_minus(s5, few_times(l[5 * ld + j], x));
+                s6 = few_minus(s6, few_times(l[6 * ld + j], x));
+                s7 = few_minus(s7, few_times(l[7 * ld + j], x));
+            }
+            sum[0] = s0; sum[1] = s1; sum[2] = s2; sum[3] = s3;
+            sum[4] = s4; sum[5] = s5; sum[6] = s6; sum[7] = s7;
+        } else {
+            for (ptrdiff_t k = 0; k < m; k++)
+                for (ptrdiff_t j = 0; j < i0; j++)
+                    sum[k] = few_minus(sum[k], few_times(l[k * ld + j], FEW_AT(v, j)));
+        }
+        for (ptrdiff_t k = 0; k < m; k++) {
+            few x = few_times(rdiag[i0 + k], sum[k]);
+            FEW_AT(v, i0 + k) = x;
+            for (ptrdiff_t p = k + 1; p < m; p++)
+                sum[p] = few_minus(sum[p], few_times(l[p * ld + i0 + k], x));
+        }
+    }
+}
+
+DISPATCH
+void mf_backward_few(ptrdiff_t n, ptrdiff_t block, double *const *rows, const double *rdiag, double *v)
+{
+    for (ptrdiff_t i0 = (n - 1) / GROUP * GROUP; n > 0 && i0 >= 0; i0 -= GROUP) {
+        ptrdiff_t b = i0 / block, ld = (b + 1) * block, m = n - i0 < GROUP ? n - i0 : GROUP;
+        const double *l = rows[b] + (i0 - b * block) * ld;
+        few x[GROUP];
+        for (ptrdiff_t k = m - 1; k >= 0; k--) {
+            few s = FEW_AT(v, i0 + k);
+            for (ptrdiff_t p = k + 1; p < m; p++)
+                s = few_minus(s, few_times(l[p * ld + i0 + k], x[p]));
+            x[k] = few_times(rdiag[i0 + k], s);
+            FEW_AT(v, i0 + k) = x[k];
+        }
+        if (m == GROUP) {
+            few x0 = x[0], x1 = x[1], x2 = x[2], x3 = x[3], x4 = x[4], x5 = x[5], x6 = x[6], x7 = x[7];
+            for (ptrdiff_t j = 0; j < i0; j++) {
+                few low = few_plus(few_plus(few_times(l[j], x0), few_times(l[ld + j], x1)),
+                                   few_plus(few_times(l[2 * ld + j], x2), few_times(l[3 * ld + j], x3)));
+                few high = few_plus(few_plus(few_times(l[4 * ld + j], x4), few_times(l[5 * ld + j], x5)),
+                                    few_plus(few_times(l[6 * ld + j], x6), few_times(l[7 * ld + j], x7)));
+                FEW_AT(v, j) = few_minus(FEW_AT(v, j), few_plus(low, high));
+            }
+        } else {
+            for (ptrdiff_t k = 0; k < m; k++)
+                for (ptrdiff_t j = 0; j < i0; j++)
+                    FEW_AT(v, j) = few_minus(FEW_AT(v, j), few_times(l[k * ld + j], x[k]));
+        }
+    }
+}

@@ -65,4 +65,9 @@ void mf_forward(ptrdiff_t n, ptrdiff_t block, double *const *rows, const double 
 /* v <- L^-T v, n rows of L. */
 void mf_backward(ptrdiff_t n, ptrdiff_t block, double *const *rows, const double *rdiag, double *v);
 
+/* The same for MF_FEW right-hand sides at once, v[i * MF_FEW + r]: L is read once for all of them. */
+enum { MF_FEW = 4 };
+void mf_forward_few(ptrdiff_t n, ptrdiff_t block, double *const *rows, const double *rdiag, double *v);
+void mf_backward_few(ptrdiff_t n, ptrdiff_t block, double *const *rows, const double *rdiag, double *v);
+
 #endif

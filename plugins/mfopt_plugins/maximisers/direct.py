@@ -10,17 +10,20 @@ from mfopt.protocols import Acquisition, Array, Domain
 from mfopt_plugins.maximisers._polish import polish
 
 _ALL_CORNERS = 7  # up to this dimension all 2^dim corners are looked at
+_WORK = 6000  # rows times ascents: what a round of ascents may cost
+_SEED = 0  # of the random points that join the candidates: the same at every ask, so that they can be remembered
 
 
 class Direct:
     """DIRECT (Jones et al. 1993; mfopt_core.Direct), every round one batched evaluation, then polish.
 
     budget   evaluations of the global search; by default 100 dim + 2t, at most 2000
-    climbs   gradient ascents, run at once from the best candidates that are apart; by default 8 + 2 dim
+    climbs   gradient ascents, run at once from the best candidates that are apart; by default 6 + dim, fewer (but 3)
+             where the acquisition says by `rows` that its models have thousands of rows
 
     A few random points of X join the candidates, so that an X too thin for the centres of rectangles has some, and so
-    do corners, where no centre ever lies and where uncertainty, and with it an upper bound, often is largest. An
-    acquisition with a method `recurring` is asked by it for the values at the centres, which come back at later asks.
+    do corners, where no centre ever lies and where uncertainty, and with it an upper bound, often is largest. All these
+    are the same points at every ask; an acquisition with a method `recurring` is asked by it for their values.
     """
 
     def __init__(self, budget: int | None = None, climbs: int | None = None) -> None:
@@ -46,19 +49,22 @@ class Direct:
             if inside.any():
                 values[inside] = evaluate(centres[inside])
             search.tell(values)
-        samples = np.vstack([domain.sample(10 * dim, rng), corners(domain, rng)])
         points, values = search.seen()
         feasible = values > -np.inf
-        points = np.vstack([points[feasible], samples])
-        values = np.concatenate([values[feasible], acquisition(samples)])
-        return polish(acquisition, domain, points, values, self._climbs or 8 + 2 * dim)
+        others = np.vstack([domain.sample(10 * dim, np.random.default_rng(_SEED)), corners(domain)])
+        points = np.vstack([points[feasible], others])
+        values = np.concatenate([values[feasible], evaluate(others)])
+        climbs = 6 + dim
+        if getattr(acquisition, "rows", 0) * climbs > _WORK:
+            climbs = max(3, _WORK // acquisition.rows)  # type: ignore[attr-defined]
+        return polish(acquisition, domain, points, values, self._climbs or climbs)
 
 
-def corners(domain: Domain, rng: np.random.Generator) -> Array:
+def corners(domain: Domain) -> Array:
     """The corners of the cube that lie in X; in many dimensions a random choice of them."""
     dim = domain.dim
     if dim <= _ALL_CORNERS:
         points = np.array(np.meshgrid(*[[0.0, 1.0]] * dim)).reshape(dim, -1).T
     else:
-        points = rng.integers(0, 2, size=(2**_ALL_CORNERS, dim)).astype(np.float64)
+        points = np.random.default_rng(_SEED).integers(0, 2, size=(2**_ALL_CORNERS, dim)).astype(np.float64)
     return np.ascontiguousarray(points[domain.contains(points)])

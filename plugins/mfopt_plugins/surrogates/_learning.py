@@ -42,11 +42,19 @@ def default_hyper(dim: int) -> Hyper:
 
 
 def learn(
-    make: MakeGP, u: Array, y: Array, fixed: Fixed, start: Hyper | None, rng: np.random.Generator, draws: int
+    make: MakeGP,
+    u: Array,
+    y: Array,
+    fixed: Fixed,
+    start: Hyper | None,
+    rng: np.random.Generator,
+    draws: int,
+    afresh: bool = True,
 ) -> Hyper:
     """The maximum a posteriori hyper-parameters for standardised values `y` at `u`.
 
-    Starts: the centre of the priors, `start` (the previous optimum) and `draws` points drawn from the priors.
+    Starts: `start` (the previous optimum), with `afresh` or without `start` also the centre of the priors, and `draws`
+    points drawn from the priors.
     """
     dim = u.shape[1]
     centre = _pack(default_hyper(dim))
@@ -78,7 +86,7 @@ def learn(
             return 1e25, np.zeros(int(free.sum()))
         return -value, -slope[free]
 
-    starts = [centre] if start is None else [_pack(start), centre]
+    starts = ([] if start is None else [_pack(start)]) + ([centre] if afresh or start is None else [])
     starts += [location + sigma * rng.standard_normal(len(sigma)) for _ in range(draws)]
     best, best_value = None, np.inf
     for theta in starts:

@@ -17,6 +17,8 @@ from mfopt.protocols import Array
 from mfopt_plugins.surrogates._gp import GaussianProcess, Hyper, MakeGP
 from mfopt_plugins.surrogates._learning import Fixed, default_hyper, learn
 
+_AFRESH = 1.5  # growth of the rows after which the previous optimum is not the only start of the search for the next
+
 
 class GPModel:
     """The posterior of one fidelity, by a process that `make` makes."""
@@ -28,6 +30,7 @@ class GPModel:
         self._given = given  # in the unit of y
         self._dim = dim
         self._learnt: Hyper | None = None  # in standardised units: the next warm start
+        self._searched = 0  # rows when the search last started from the centre of the priors too
         self._hyper = self._in_unit_of_y(_complete(default_hyper(dim), self._fixed(0.0, 1.0)), 0.0, 1.0)
         self.gp: GaussianProcess = make(self._hyper)
 
@@ -43,8 +46,11 @@ class GPModel:
             return
         offset, unit = self._standard(y)
         fixed = self._fixed(offset, unit)
-        draws = 0 if self._learnt is not None else 1
-        hyper = learn(self._make, u, (y - offset) / unit, fixed, self._learnt, rng, draws)
+        if self._learnt is None or len(y) >= _AFRESH * self._searched:
+            draws, afresh, self._searched = int(self._learnt is None), True, len(y)
+        else:
+            draws, afresh = 0, False
+        hyper = learn(self._make, u, (y - offset) / unit, fixed, self._learnt, rng, draws, afresh)
         self._learnt = hyper
         self._hyper = self._in_unit_of_y(hyper, offset, unit)
         self.gp = self._make(self._hyper)

@@ -1,0 +1,271 @@
+"""Time of one ask plus tell against the peers, one thread, as the number of observations grows.
+
+Every contender gets the same random observations of Hartmann-6, then a few asks with tells are timed: the median is
+reported. Peers run with their defaults. A contender whose asks have become slower than LIMIT seconds is not asked with
+more observations (marked "cut").
+
+    python peers.py            all contenders that are installed
+    python peers.py --quick    50 and 200 observations only
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+import warnings
+from collections.abc import Callable
+
+import numpy as np
+import timing  # first: it sets one thread before NumPy is loaded
+
+import mfopt
+from mfopt_plugins.strategies.gp_ucb import GPUCB
+from mfopt_plugins.strategies.mf_gp_ucb import MFGPUCB
+
+SIZES = (50, 200, 500, 1000, 2000)
+LIMIT = 20.0  # seconds
+ASKS = 15
+SHARES = (0.5, 0.3, 0.15, 0.05)  # of the observations, by fidelity
+PROBLEM = mfopt.problems.get("hartmann6")
+Step = Callable[[], None]
+
+
+def observations(n: int, fidelities: tuple[int, ...]) -> list[tuple[np.ndarray, int, np.ndarray]]:
+    rng = np.random.default_rng(n)
+    shares = SHARES if len(fidelities) > 1 else (1.0,)
+    out = []
+    for m, share in zip(fidelities, shares, strict=True):
+        x = rng.random((max(2, round(n * share)), 6))
+        out.append((x, m, PROBLEM.functions[m](x)))
+    return out
+
+
+def ours(n: int, multi: bool, surrogate: str, maximiser: str) -> Step:
+    strategy = MFGPUCB(initial_capital=0) if multi else GPUCB(initial_capital=0)
+    opt = mfopt.Optimizer(
+        PROBLEM.domain, PROBLEM.costs, strategy=strategy, surrogate=surrogate, maximiser=maximiser, rng=0
+    )
+    for x, m, y in observations(n, (0, 1, 2, 3) if multi else (3,)):
+        opt.add(x, m, y)
+
+    def step() -> None:
+        trial = opt.ask()
+        opt.tell(trial, PROBLEM.functions[trial.fidelity](trial.x))
+
+    return step
+
+
+def skopt(n: int) -> Step:
+    from skopt import Optimizer
+
+    opt = Optimizer([(0.0, 1.0)] * 6, n_initial_points=1, random_state=0)
+    (x, _, y), = observations(n, (3,))
+    opt.tell(x.tolist(), (-y).tolist())
+
+    def step() -> None:
+        x = opt.ask()
+        opt.tell(x, -float(PROBLEM.functions[3](np.array(x))))
+
+    return step
+
+
+def optuna(n: int) -> Step:
+    import optuna
+
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    study = optuna.create_study(direction="maximize", sampler=optuna.samplers.GPSampler(seed=0))
+    names = [f"x{c}" for c in range(6)]
+    space = {name: optuna.distributions.FloatDistribution(0.0, 1.0) for name in names}
+    (x, _, y), = observations(n, (3,))
+    study.add_trials(
+        [
+            optuna.trial.create_trial(params=dict(zip(names, row, strict=True)), distributions=space, value=value)
+            for row, value in zip(x.tolist(), y.tolist(), strict=True)
+        ]
+    )
+
+    def step() -> None:
+        trial = study.ask(space)
+        point = np.array([trial.params[name] for name in names])
+        study.tell(trial, float(PROBLEM.functions[3](point)))
+
+    return step
+
+
+def botorch_single(n: int) -> Step:
+    import torch
+    from botorch.acquisition import qLogExpectedImprovement
+    from botorch.fit import fit_gpytorch_mll
+    from botorch.models import SingleTaskGP
+    from botorch.models.transforms import Standardize
+    from botorch.optim import optimize_acqf
+    from gpytorch.mlls import ExactMarginalLogLikelihood
+
+    torch.set_num_threads(1)
+    torch.manual_seed(0)
+    (x, _, y), = observations(n, (3,))
+    data = [torch.tensor(x), torch.tensor(y)[:, None]]
+    bounds = torch.tensor([[0.0] * 6, [1.0] * 6], dtype=torch.float64)
+
+    def step() -> None:
+        model = SingleTaskGP(data[0], data[1], outcome_transform=Standardize(1))
+        fit_gpytorch_mll(ExactMarginalLogLikelihood(model.likelihood, model))
+        acquisition = qLogExpectedImprovement(model, best_f=data[1].max())
+        point, _ = optimize_acqf(acquisition, bounds, q=1, num_restarts=10, raw_samples=512)
+        value = torch.tensor(PROBLEM.functions[3](point.numpy()))[:, None]
+        data[0], data[1] = torch.cat([data[0], point]), torch.cat([data[1], value])
+
+    return step
+
+
+def botorch_multi(n: int) -> Step:
+    import torch
+    from botorch.acquisition.cost_aware import InverseCostWeightedUtility
+    from botorch.acquisition.max_value_entropy_search import qMultiFidelityMaxValueEntropy
+    from botorch.acquisition.utils import project_to_target_fidelity
+    from botorch.fit import fit_gpytorch_mll
+    from botorch.models.cost import AffineFidelityCostModel
+    from botorch.models.gp_regression_fidelity import SingleTaskMultiFidelityGP
+    from botorch.models.transforms import Standardize
+    from botorch.optim import optimize_acqf_mixed
+    from gpytorch.mlls import ExactMarginalLogLikelihood
+
+    torch.set_num_threads(1)
+    torch.manual_seed(0)
+    levels = (0.0, 1 / 3, 2 / 3, 1.0)
+    xs, ys = [], []
+    for x, m, y in observations(n, (0, 1, 2, 3)):
+        xs.append(np.column_stack([x, np.full(len(x), levels[m])]))
+        ys.append(y)
+    data = [torch.tensor(np.vstack(xs)), torch.tensor(np.concatenate(ys))[:, None]]
+    bounds = torch.tensor([[0.0] * 7, [1.0] * 7], dtype=torch.float64)
+    cost = InverseCostWeightedUtility(AffineFidelityCostModel({6: 1000.0}, fixed_cost=1.0))
+    candidates = torch.rand(1000, 7, dtype=torch.float64)
+
+    def step() -> None:
+        model = SingleTaskMultiFidelityGP(data[0], data[1], data_fidelities=[6], outcome_transform=Standardize(1))
+        fit_gpytorch_mll(ExactMarginalLogLikelihood(model.likelihood, model))
+        acquisition = qMultiFidelityMaxValueEntropy(
+            model, candidates, cost_aware_utility=cost, project=lambda x: project_to_target_fidelity(x, {6: 1.0})
+        )
+        point, _ = optimize_acqf_mixed(
+            acquisition, bounds, q=1, num_restarts=5, raw_samples=128, fixed_features_list=[{6: v} for v in levels]
+        )
+        m = int(np.argmin(np.abs(np.array(levels) - float(point[0, 6]))))
+        value = torch.tensor(PROBLEM.functions[m](point[:, :6].numpy()))[:, None]
+        data[0], data[1] = torch.cat([data[0], point]), torch.cat([data[1], value])
+
+    return step
+
+
+MULTI = "Hartmann-6, four fidelities"
+SINGLE = "Hartmann-6, target only"
+CONTENDERS: dict[str, dict[str, Callable[[int], Step]]] = {
+    MULTI: {
+        "mfopt": lambda n: ours(n, True, "se", "direct"),
+        "mfopt, pure Python surrogate, nlopt-direct": lambda n: ours(n, True, "se-python", "nlopt-direct"),
+        "BoTorch qMultiFidelityMaxValueEntropy": botorch_multi,
+    },
+    SINGLE: {
+        "mfopt": lambda n: ours(n, False, "se", "direct"),
+        "mfopt, pure Python surrogate, nlopt-direct": lambda n: ours(n, False, "se-python", "nlopt-direct"),
+        "scikit-optimize gp_hedge": skopt,
+        "Optuna GPSampler": optuna,
+        "BoTorch qLogExpectedImprovement": botorch_single,
+    },
+}
+
+
+def measure(make: Callable[[int], Step], sizes: tuple[int, ...]) -> dict[int, dict[str, float] | None]:
+    """Median and mean seconds of an ask plus tell by number of observations; None where it was cut."""
+    out: dict[int, dict[str, float] | None] = {}
+    cut = False
+    for n in sizes:
+        if cut:
+            out[n] = None
+            continue
+        step = make(n)
+        start = time.perf_counter()
+        step()  # learns from the whole data, compiles, warms up: not counted
+        cut = time.perf_counter() - start > LIMIT
+        seconds = []
+        while len(seconds) < ASKS and sum(seconds) < LIMIT:
+            start = time.perf_counter()
+            step()
+            seconds.append(time.perf_counter() - start)
+        out[n] = {"median": float(np.median(seconds)), "mean": float(np.mean(seconds)), "asks": len(seconds)}
+        cut = cut or out[n]["median"] > LIMIT / 4
+        print(f"    {n:5d}  {timing.readable(float(np.median(seconds)))}", file=sys.stderr)
+    return out
+
+
+def exponent(figures: dict[int, dict[str, float] | None]) -> float:
+    """Of the power law through the last three sizes, by the mean, which carries the learning."""
+    known = [(n, f["mean"]) for n, f in figures.items() if f is not None][-3:]
+    return float(np.polyfit(*np.log(np.array(known)).T, 1)[0]) if len(known) > 1 else float("nan")
+
+
+def table(results: dict[str, dict[str, dict[int, dict[str, float] | None]]], sizes: tuple[int, ...]) -> str:
+    lines = []
+    for problem, contenders in results.items():
+        lines += ["", f"**{problem}**: median of an ask plus tell; in brackets how many times longer than mfopt's.", ""]
+        lines += ["| | " + " | ".join(f"{n:,}" for n in sizes) + " |", "|---" * (len(sizes) + 1) + "|"]
+        own = contenders["mfopt"]
+        for name, figures in contenders.items():
+            cells = []
+            for n in sizes:
+                figure, base = figures[n], own[n]
+                if figure is None:
+                    cells.append("cut")
+                elif name == "mfopt" or base is None:
+                    cells.append(timing.readable(figure["median"]))
+                else:
+                    cells.append(f"{timing.readable(figure['median'])} ({figure['median'] / base['median']:.3g} ×)")
+            lines.append(f"| {name} | " + " | ".join(cells) + " |")
+        means = ", ".join(f"{timing.readable(f['mean'])} at {n:,}" for n, f in own.items() if f is not None)
+        lines += ["", f"mfopt's mean, relearning included: {means}; it grows like n^{exponent(own):.2f} at the end."]
+    return "\n".join(lines)
+
+
+def plot(results: dict[str, dict[str, dict[int, dict[str, float] | None]]]) -> None:
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(11, 4.2), layout="constrained")
+    for axes, (problem, contenders) in zip(figure.subplots(1, 2, sharey=True), results.items(), strict=True):
+        for name, figures in contenders.items():
+            known = [(n, f["median"]) for n, f in figures.items() if f is not None]
+            axes.loglog(*zip(*known, strict=True), marker="o", lw=2.5 if name == "mfopt" else 1.2, label=name)
+        axes.set(title=problem, xlabel="observations", ylabel="seconds for an ask plus tell")
+        axes.grid(alpha=0.3, which="both")
+        axes.legend(fontsize=7)
+    figure.savefig(timing.HERE / "peers.png", dpi=110)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--quick", action="store_true", help="50 and 200 observations only; records nothing")
+    quick = parser.parse_args().quick
+    sizes = SIZES[:2] if quick else SIZES
+    warnings.simplefilter("ignore")
+    results: dict[str, dict[str, dict[int, dict[str, float] | None]]] = {}
+    for problem, contenders in CONTENDERS.items():
+        results[problem] = {}
+        for name, make in contenders.items():
+            print(f"{problem}: {name}", file=sys.stderr)
+            try:
+                results[problem][name] = measure(make, sizes)
+            except ImportError as error:
+                print(f"    not installed: {error}", file=sys.stderr)
+    text = table(results, sizes)
+    if quick:
+        print(text)
+        return
+    plot(results)
+    about = timing.machine()
+    head = ", ".join(f"{key} {value}" for key, value in about.items()) + f"; one thread, {ASKS} asks each."
+    timing.record("peers", head + "\n" + text + "\n\n![ask time](peers.png)", {"machine": about, "seconds": results})
+
+
+if __name__ == "__main__":
+    main()
