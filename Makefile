@@ -4,9 +4,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := pyproject.toml setup.py $(wildcard mfopt_core/*.pyx mfopt_core/*.pxd mfopt_core/src/*)
 WORKERS := 2
+PEERS := torch==2.13.0 botorch scikit-optimize optuna
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint test-python test-plain test-debug test-dist test-pythons asan bench clean
+.PHONY: help setup demo test lint test-python test-plain test-debug test-dist test-pythons asan bench bench-peers clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-14s %s\n", $$1, $$2}'
@@ -65,6 +66,14 @@ asan: $(VENV)/ready ## the core's tests under AddressSanitizer and UndefinedBeha
 bench: $(VENV)/ready ## speed of the core against SciPy and scikit-learn; rewrites benchmarks/RESULTS.md
 	@$(BIN)/python -m pip install -q --disable-pip-version-check -e '.[bench]'
 	cd benchmarks && ../$(BIN)/python core.py
+	cd benchmarks && ../$(BIN)/python footprint.py
+
+bench-peers: ## ask time and argmax against the peers, in an environment of their own; rewrites benchmarks/RESULTS.md
+	@test -d build/peers || $(PYTHON) -m venv build/peers
+	build/peers/bin/python -m pip install -q --disable-pip-version-check $(PEERS)
+	build/peers/bin/python -m pip install -q --disable-pip-version-check '.[plot]'
+	cd benchmarks && ../build/peers/bin/python peers.py
+	cd benchmarks && ../build/peers/bin/python argmax_quality.py
 
 clean: ## remove what was built
 	rm -rf build dist out $(VENV) *.egg-info mfopt_core/*.so mfopt_core/_*.c .mypy_cache .ruff_cache .pytest_cache .hypothesis

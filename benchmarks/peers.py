@@ -17,7 +17,7 @@ import warnings
 from collections.abc import Callable
 
 import numpy as np
-import timing  # first: it sets one thread before NumPy is loaded
+import timing
 
 import mfopt
 from mfopt_plugins.strategies.gp_ucb import GPUCB
@@ -147,7 +147,7 @@ def botorch_multi(n: int) -> Step:
         model = SingleTaskMultiFidelityGP(data[0], data[1], data_fidelities=[6], outcome_transform=Standardize(1))
         fit_gpytorch_mll(ExactMarginalLogLikelihood(model.likelihood, model))
         acquisition = qMultiFidelityMaxValueEntropy(
-            model, candidates, cost_aware_utility=cost, project=lambda x: project_to_target_fidelity(x, {6: 1.0})
+            model, candidates, cost_aware_utility=cost, project=lambda x: project_to_target_fidelity(x, {6: 1.0}, 7)
         )
         point, _ = optimize_acqf_mixed(
             acquisition, bounds, q=1, num_restarts=5, raw_samples=128, fixed_features_list=[{6: v} for v in levels]
@@ -159,7 +159,75 @@ def botorch_multi(n: int) -> Step:
     return step
 
 
+def candidates() -> np.ndarray:
+    return np.random.default_rng(1).random((100_000, 6))
+
+
+def ours_finite(n: int) -> Step:
+    points = candidates()
+    opt = mfopt.Optimizer(mfopt.FiniteSet(points), [1.0], strategy=GPUCB(initial_capital=0), rng=0)
+    opt.add(points[:n], 0, PROBLEM.functions[3](points[:n]))
+
+    def step() -> None:
+        trial = opt.ask()
+        opt.tell(trial, PROBLEM.functions[3](trial.x))
+
+    return step
+
+
+def scipy_finite(n: int) -> Step:
+    """The upper bound of all candidates computed anew, with hyper-parameters that are given."""
+    from scipy.linalg import cholesky, solve_triangular
+    from scipy.spatial.distance import cdist
+
+    points = candidates()
+    scaled = points / 0.5
+    known = [list(range(n)), PROBLEM.functions[3](points[:n]).tolist()]
+
+    def step() -> None:
+        x = scaled[known[0]]
+        k = np.exp(-0.5 * cdist(x, x, "sqeuclidean"))
+        k.flat[:: len(x) + 1] += 1e-6
+        factor = cholesky(k, lower=True, check_finite=False)
+        z = solve_triangular(factor, np.array(known[1]), lower=True, check_finite=False)
+        bound = np.empty(len(points))
+        for start in range(0, len(points), 8192):
+            r = np.exp(-0.5 * cdist(scaled[start : start + 8192], x, "sqeuclidean")).T
+            v = solve_triangular(factor, r, lower=True, overwrite_b=True, check_finite=False)
+            var = np.maximum(1.0 - np.einsum("ij,ij->j", v, v), 0.0)
+            bound[start : start + 8192] = v.T @ z + 2.0 * np.sqrt(var)
+        best = int(np.argmax(bound))
+        known[0].append(best)
+        known[1].append(float(PROBLEM.functions[3](points[best])))
+
+    return step
+
+
+def botorch_finite(n: int) -> Step:
+    import torch
+    from botorch.acquisition import UpperConfidenceBound
+    from botorch.fit import fit_gpytorch_mll
+    from botorch.models import SingleTaskGP
+    from botorch.models.transforms import Standardize
+    from botorch.optim import optimize_acqf_discrete
+    from gpytorch.mlls import ExactMarginalLogLikelihood
+
+    torch.set_num_threads(1)
+    points = torch.tensor(candidates())
+    data = [points[:n], torch.tensor(PROBLEM.functions[3](points[:n].numpy()))[:, None]]
+
+    def step() -> None:
+        model = SingleTaskGP(data[0], data[1], outcome_transform=Standardize(1))
+        fit_gpytorch_mll(ExactMarginalLogLikelihood(model.likelihood, model))
+        point, _ = optimize_acqf_discrete(UpperConfidenceBound(model, beta=4.0), q=1, choices=points)
+        value = torch.tensor(PROBLEM.functions[3](point.numpy()))[:, None]
+        data[0], data[1] = torch.cat([data[0], point]), torch.cat([data[1], value])
+
+    return step
+
+
 MULTI = "Hartmann-6, four fidelities"
+FINITE = "Hartmann-6 on 100,000 candidates, target only"
 SINGLE = "Hartmann-6, target only"
 CONTENDERS: dict[str, dict[str, Callable[[int], Step]]] = {
     MULTI: {
@@ -173,6 +241,11 @@ CONTENDERS: dict[str, dict[str, Callable[[int], Step]]] = {
         "scikit-optimize gp_hedge": skopt,
         "Optuna GPSampler": optuna,
         "BoTorch qLogExpectedImprovement": botorch_single,
+    },
+    FINITE: {
+        "mfopt": ours_finite,
+        "SciPy recomputing, hyper-parameters given": scipy_finite,
+        "BoTorch UCB, optimize_acqf_discrete": botorch_finite,
     },
 }
 
@@ -215,6 +288,9 @@ def table(results: dict[str, dict[str, dict[int, dict[str, float] | None]]], siz
         for name, figures in contenders.items():
             cells = []
             for n in sizes:
+                if n not in own:
+                    cells.append("–")
+                    continue
                 figure, base = figures[n], own[n]
                 if figure is None:
                     cells.append("cut")
@@ -231,8 +307,8 @@ def table(results: dict[str, dict[str, dict[int, dict[str, float] | None]]], siz
 def plot(results: dict[str, dict[str, dict[int, dict[str, float] | None]]]) -> None:
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(11, 4.2), layout="constrained")
-    for axes, (problem, contenders) in zip(figure.subplots(1, 2, sharey=True), results.items(), strict=True):
+    figure = Figure(figsize=(15, 4.2), layout="constrained")
+    for axes, (problem, contenders) in zip(figure.subplots(1, 3, sharey=True), results.items(), strict=True):
         for name, figures in contenders.items():
             known = [(n, f["median"]) for n, f in figures.items() if f is not None]
             axes.loglog(*zip(*known, strict=True), marker="o", lw=2.5 if name == "mfopt" else 1.2, label=name)
@@ -254,9 +330,11 @@ def main() -> None:
         for name, make in contenders.items():
             print(f"{problem}: {name}", file=sys.stderr)
             try:
-                results[problem][name] = measure(make, sizes)
+                results[problem][name] = measure(make, tuple(n for n in sizes if n <= 500 or problem != FINITE))
             except ImportError as error:
                 print(f"    not installed: {error}", file=sys.stderr)
+            except Exception as error:  # a peer's failure must not end the measurement of the others
+                print(f"    failed: {error!r}", file=sys.stderr)
     text = table(results, sizes)
     if quick:
         print(text)

@@ -13,9 +13,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-for _variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
-    if os.environ.get(_variable) != "1":  # read by BLAS when it is loaded, so before NumPy
-        os.environ[_variable] = "1"
+_ONE_THREAD = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+if not _ONE_THREAD.items() <= os.environ.items():  # BLAS reads them when it is loaded, which may have happened already
+    os.execve(sys.executable, [sys.executable, *sys.argv], {**os.environ, **_ONE_THREAD})
 
 HERE = Path(__file__).parent
 

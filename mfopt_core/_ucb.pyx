@@ -102,6 +102,7 @@ cdef int _lower(
     cdef double *var
     cdef Py_ssize_t *index
     cdef double margin, value
+    cdef bint skipping
     gp.bind(d)
     with gp.lock:
         n = gp.factor.n
@@ -113,7 +114,8 @@ cdef int _lower(
         index = <Py_ssize_t *>(var + chunk)
         with nogil:
             margin = 0.0
-            if n >= WORTH_SKIPPING:
+            skipping = n >= WORTH_SKIPPING
+            if skipping:
                 gp.refresh_alpha()
                 for i in range(n):
                     margin += fabs(gp.alpha[i])
@@ -124,7 +126,7 @@ cdef int _lower(
                 to_soa(count, d, x + first * d, soa, count)
                 gp.cross(count, soa, count, v)
                 kept = 0
-                if n >= WORTH_SKIPPING:
+                if skipping:
                     memset(mean, 0, count * sizeof(double))
                     gemv_t(n, count, v, count, gp.alpha, mean)
                     for j in range(count):
@@ -138,6 +140,7 @@ cdef int _lower(
                                 v[i * width + k] = v[i * count + index[k]]
                             for k in range(kept, width):
                                 v[i * width + k] = 0.0
+                    skipping = kept < 0.9 * count  # where it hardly helps, the rest goes without
                 else:
                     for j in range(count):
                         index[j] = j

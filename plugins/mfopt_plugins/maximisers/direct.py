@@ -10,7 +10,7 @@ from mfopt.protocols import Acquisition, Array, Domain
 from mfopt_plugins.maximisers._polish import polish
 
 _ALL_CORNERS = 7  # up to this dimension all 2^dim corners are looked at
-_WORK = 6000  # rows times ascents: what a round of ascents may cost
+_EVALUATIONS, _ASCENTS = 6_000_000, 6_000  # number of either times rows of the largest model: what it may cost
 _SEED = 0  # of the random points that join the candidates: the same at every ask, so that they can be remembered
 
 
@@ -18,8 +18,9 @@ class Direct:
     """DIRECT (Jones et al. 1993; mfopt_core.Direct), every round one batched evaluation, then polish.
 
     budget   evaluations of the global search; by default 100 dim + 2t, at most 2000
-    climbs   gradient ascents, run at once from the best candidates that are apart; by default 6 + dim, fewer (but 3)
-             where the acquisition says by `rows` that its models have thousands of rows
+    climbs   gradient ascents, run at once from the best candidates that are apart; by default 6 + dim
+             Of both there are fewer (at least 300 and 3) where the acquisition says by `rows` that its models have
+             thousands of rows.
 
     A few random points of X join the candidates, so that an X too thin for the centres of rectangles has some, and so
     do corners, where no centre ever lies and where uncertainty, and with it an upper bound, often is largest. All these
@@ -39,7 +40,8 @@ class Direct:
         dim = domain.dim
         search = mfopt_core.Direct(dim)
         evaluate = getattr(acquisition, "recurring", acquisition)
-        budget = self._budget or min(100 * dim + 2 * t, 2000)
+        rows = max(1, getattr(acquisition, "rows", 1))
+        budget = self._budget or min(100 * dim + 2 * t, 2000, max(300, _EVALUATIONS // rows))
         while len(search) <= budget:
             centres = search.centres()
             if len(centres) == 0:
@@ -54,10 +56,8 @@ class Direct:
         others = np.vstack([domain.sample(10 * dim, np.random.default_rng(_SEED)), corners(domain)])
         points = np.vstack([points[feasible], others])
         values = np.concatenate([values[feasible], evaluate(others)])
-        climbs = 6 + dim
-        if getattr(acquisition, "rows", 0) * climbs > _WORK:
-            climbs = max(3, _WORK // acquisition.rows)  # type: ignore[attr-defined]
-        return polish(acquisition, domain, points, values, self._climbs or climbs)
+        climbs = self._climbs or min(6 + dim, max(3, _ASCENTS // rows))
+        return polish(acquisition, domain, points, values, climbs)
 
 
 def corners(domain: Domain) -> Array:

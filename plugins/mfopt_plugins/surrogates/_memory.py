@@ -14,7 +14,8 @@ import numpy as np
 import mfopt_core
 from mfopt.protocols import Array
 
-CAPACITY = 8192  # lattice points remembered; with n rows they take 8 n CAPACITY bytes
+CAPACITY = 8192  # lattice points remembered, at most
+BYTES = 64 << 20  # what they may take: 8 n for each with n rows
 
 
 class Memory:
@@ -29,11 +30,12 @@ class Memory:
 
     def bounds(self, u: Array, keys: Sequence[bytes], beta: float, zeta: float) -> Array:
         """μ + β½σ + ζ at the rows of u, which are the same points as before wherever the keys are."""
-        if len(keys) > CAPACITY:
+        room = min(CAPACITY, BYTES // (8 * self.gp.n + 8))
+        if len(keys) > room:
             mean, var = self.gp.posterior(u)
             return np.asarray(mean + np.sqrt(beta * var) + zeta)
         new = [i for i, key in enumerate(keys) if key not in self._known]
-        if self._lattice is None or len(self._known) + len(new) > CAPACITY:
+        if self._lattice is None or len(self._known) + len(new) > room:
             self._lattice = self.gp.track(np.empty((0, u.shape[1])), capacity=CAPACITY)
             self._known.clear()
             new = list({key: i for i, key in enumerate(keys)}.values())
