@@ -35,9 +35,10 @@ lint: $(VENV)/ready ## ruff, mypy, cython-lint, stubtest
 test-python: $(VENV)/ready ## the test suite
 	$(BIN)/python -m pytest -n $(WORKERS)
 
-# A variant of the core is installed into build/<variant>, beside a copy of the core's tests.
+# A variant of the core is installed into build/<variant>, beside a copy of the core's tests. What an earlier build left
+# has to go: setuptools would take it for up to date, whatever flags it was built with.
 define variant
-	@rm -rf build/$(1) && mkdir -p build/$(1)
+	@rm -rf build/$(1) build/lib* build/temp* build/bdist* && mkdir -p build/$(1)
 	$(2) $(BIN)/python -m pip install -q --disable-pip-version-check --no-deps --target build/$(1) .
 	@mkdir -p build/$(1)/tests && cp -r tests/core tests/conftest.py tests/__init__.py build/$(1)/tests/
 endef
@@ -49,6 +50,7 @@ test-plain: $(VENV)/ready ## the core's tests on the plain C build (MFOPT_PLAIN_
 
 test-debug: $(VENV)/ready ## the core's tests with bounds checks (MFOPT_DEBUG=1)
 	$(call variant,debug,MFOPT_DEBUG=1)
+	cd build/debug && ../../$(BIN)/python -c "import mfopt_core; assert 'checked' in mfopt_core.BUILD, mfopt_core.BUILD"
 	cd build/debug && ../../$(BIN)/python -m pytest -n $(WORKERS) -p no:cacheprovider tests/core
 
 test-dist: $(VENV)/ready ## sdist and wheel: build, install and import outside the source tree

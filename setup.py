@@ -36,12 +36,21 @@ if switched_on("MFOPT_SANITIZE"):
 if sys.platform == "linux" and not debug:
     link_args.append("-Wl,-s")  # no symbols in the shipped binary
 
+rows = (
+    "mfopt_rows",
+    {
+        "sources": ["mfopt_core/src/rows.c"],
+        "include_dirs": ["mfopt_core/src"],
+        "macros": macros,
+        "cflags": compile_args,
+    },
+)
 extensions = [
     Extension(
         f"mfopt_core.{name}",
-        [f"mfopt_core/{name}.pyx", "mfopt_core/src/rows.c"],
+        [f"mfopt_core/{name}.pyx"],
         include_dirs=["mfopt_core/src", numpy.get_include()],
-        depends=["mfopt_core/src/rows.h"],
+        depends=["mfopt_core/src/rows.h", "mfopt_core/src/rows.c"],
         define_macros=macros,
         extra_compile_args=compile_args,
         extra_link_args=link_args,
@@ -50,6 +59,8 @@ extensions = [
 ]
 
 setup(
+    libraries=[rows],  # compiled once, linked into every extension
+    options={"build_ext": {"parallel": os.cpu_count()}},
     ext_modules=cythonize(
         extensions,
         compiler_directives={

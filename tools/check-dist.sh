@@ -5,6 +5,7 @@ python=${PYTHON:-python3}
 out=build/dist-check
 rm -rf "$out"
 mkdir -p "$out"
+rm -rf build/lib* build/temp* build/bdist*
 "$python" -m build --outdir "$out" . >"$out/build.log" 2>&1 || { tail -n 40 "$out/build.log"; exit 1; }
 for archive in "$out"/*.tar.gz "$out"/*.whl; do
     rm -rf "$out/env"

@@ -13,7 +13,7 @@ for version in 3.10 3.11 3.12 3.13; do
     fi
     found=$((found + 1))
     env=build/python$version
-    rm -rf "$env"
+    rm -rf "$env" build/lib* build/temp* build/bdist*
     "$python" -m venv "$env"
     "$env/bin/python" -m pip install -q --disable-pip-version-check '.[all]' pytest hypothesis mpmath
     mkdir -p "$env/run" && cp -r tests "$env/run/"

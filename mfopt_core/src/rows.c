@@ -24,7 +24,11 @@
 /* GROUP rows of L are solved together, so that GROUP independent sums hide the latency of an addition. */
 #define GROUP 8
 
+#ifdef MFOPT_DEBUG
+const char *mf_build(void) { return BUILD ", checked"; }
+#else
 const char *mf_build(void) { return BUILD; }
+#endif
 
 DISPATCH
 int mf_all_finite(ptrdiff_t n, const double *x)

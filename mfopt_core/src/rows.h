@@ -26,7 +26,7 @@
 
 enum { MF_SE = 0, MF_MATERN12 = 1, MF_MATERN32 = 2, MF_MATERN52 = 3, MF_MATERN = 4 };
 
-/* "x86-64 dispatch" or "plain C": how this file was compiled. */
+/* "x86-64 dispatch" or "plain C", with ", checked" in a debug build: how this file was compiled. */
 const char *mf_build(void);
 
 /* 1 when every x[i] is finite. */
