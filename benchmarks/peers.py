@@ -312,9 +312,9 @@ def plot(results: dict[str, dict[str, dict[int, dict[str, float] | None]]]) -> N
         for name, figures in contenders.items():
             known = [(n, f["median"]) for n, f in figures.items() if f is not None]
             axes.loglog(*zip(*known, strict=True), marker="o", lw=2.5 if name == "mfopt" else 1.2, label=name)
-        axes.set(title=problem, xlabel="observations", ylabel="seconds for an ask plus tell")
+        axes.set(title=problem, xlabel="observations", ylabel="seconds for an ask plus tell", ylim=(2e-3, 1e3))
         axes.grid(alpha=0.3, which="both")
-        axes.legend(fontsize=7)
+        axes.legend(fontsize=7, loc="upper left")
     figure.savefig(timing.HERE / "peers.png", dpi=110)
 
 

@@ -55,6 +55,7 @@ class TestBuiltInStrategies(StrategyConformance):
     @pytest.fixture(params=built_in(STRATEGIES), autouse=True)
     def _name(self, request):
         self.name = request.param
+        self.deterministic = self.name == "direct"
 
     def strategy(self):
         return resolve(STRATEGIES, self.name)
