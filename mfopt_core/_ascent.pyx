@@ -53,6 +53,8 @@ cdef class Ascent:
         if not self.spread > 0.0:
             raise ValueError(f"spread must be positive, got {spread!r}")
         self.k, self.d = self.target.shape[0], self.target.shape[1]
+        if self.k == 0:
+            raise ValueError("starts must hold at least one point, got none")
         self.at = self.target.copy()
         self.best = self.target.copy()
         self.best_value = np.full(self.k, -INFINITY)
@@ -78,10 +80,12 @@ cdef class Ascent:
         cdef cnp.ndarray h = np.ascontiguousarray(heights, dtype=np.float64)
         cdef cnp.ndarray g = np.ascontiguousarray(slopes, dtype=np.float64)
         cdef Py_ssize_t q = self.running.sum(), i, j = 0, m, pieces
-        if cnp.PyArray_NDIM(h) != 2 or h.shape[1] != q or (self.pieces and h.shape[0] != self.pieces):
+        if cnp.PyArray_NDIM(h) != 2 or h.shape[1] != q or h.shape[0] < 1 or (self.pieces and h.shape[0] != self.pieces):
             raise ValueError(f"heights must have shape ({self.pieces or 'M'}, {q}), got {np.shape(heights)}")
         if cnp.PyArray_NDIM(g) != 3 or g.shape[0] != h.shape[0] or g.shape[1] != q or g.shape[2] != self.d:
             raise ValueError(f"slopes must have shape ({h.shape[0]}, {q}, {self.d}), got {np.shape(slopes)}")
+        if np.isnan(h).any() or (h == INFINITY).any() or not np.isfinite(g[h > -INFINITY]).all():
+            raise ValueError("heights must be finite or -inf (infeasible), and slopes finite where heights are")
         if not self.pieces:
             self.pieces = pieces = h.shape[0]
             self.height = np.zeros((self.k, pieces))

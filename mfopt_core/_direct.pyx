@@ -21,7 +21,7 @@ cimport cython
 cimport numpy as cnp
 from libc.math cimport INFINITY, pow, sqrt
 from libc.stdint cimport int64_t
-from libc.stdlib cimport free, malloc
+from libc.stdlib cimport calloc, free, malloc
 
 from mfopt_core._arrays cimport data, larger, new_matrix, new_vector
 
@@ -54,21 +54,20 @@ cdef class Direct:
 
     def __cinit__(self, Py_ssize_t d, double epsilon=1e-4):
         cdef Py_ssize_t s
-        if d < 1:
-            raise ValueError(f"d must be at least 1, got {d}")
+        if not 1 <= d <= 10_000:
+            raise ValueError(f"d must be at least 1 and at most 10000, got {d}")
         if not 0.0 <= epsilon < 1.0:
             raise ValueError(f"epsilon must be at least 0 and below 1, got {epsilon}")
         self.d = d
         self.epsilon = epsilon
         self.best = -INFINITY
         self.classes = d * DEEPEST + 1
-        self.heap = <Py_ssize_t **>malloc(self.classes * sizeof(Py_ssize_t *))
+        self.heap = <Py_ssize_t **>calloc(self.classes, sizeof(Py_ssize_t *))
         self.heap_size = <Py_ssize_t *>malloc(self.classes * sizeof(Py_ssize_t))
         self.heap_capacity = <Py_ssize_t *>malloc(self.classes * sizeof(Py_ssize_t))
         if self.heap == NULL or self.heap_size == NULL or self.heap_capacity == NULL:
             raise MemoryError
         for s in range(self.classes):
-            self.heap[s] = NULL
             self.heap_size[s] = self.heap_capacity[s] = 0
         self.divided = []
         self._new_rectangle(-1, 0, 1)

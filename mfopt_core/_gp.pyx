@@ -42,6 +42,7 @@ cnp.import_array()
 cdef double LOG_2PI = 1.8378770664093453
 cdef double PIVOT_NOISE = 1e-15  # a normalised pivot below this is nothing but rounding
 cdef double FIRST_JITTER = 1e-14
+cdef double LARGEST = 1e152  # of a normalised value: its square must not overflow
 
 
 cdef double *workspace(Py_ssize_t count) except NULL:
@@ -186,6 +187,9 @@ cdef class GP:
     cdef int extend_checked(self, Py_ssize_t q, const double *x, const double *y) except -1:
         """Add q valid rows; d is bound."""
         cdef Py_ssize_t i, first, d = self.kernel.d
+        for i in range(q):
+            if not fabs((y[i] - self.mean) / self.root) < LARGEST:
+                raise ValueError(f"y must be within {LARGEST} times √scale of the prior mean, got {y[i]}")
         with self.lock:
             first = self.factor.n
             self.reserve(first + q)

@@ -4,7 +4,7 @@
     matern12    g = exp(−r)
     matern32    g = (1 + √3 r) exp(−√3 r)
     matern52    g = (1 + √5 r + 5r²/3) exp(−√5 r)
-    matern      g = 2^(1−ν)/Γ(ν) u^ν K_ν(u), u = √(2ν) r     (any ν > 0, through SciPy's Bessel function: slower)
+    matern      g = 2^(1−ν)/Γ(ν) u^ν K_ν(u), u = √(2ν) r     (0 < ν ≤ 100, by SciPy's Bessel function: slower)
 
 All derivatives follow from h = −2 dg/d(r²):
 
@@ -28,6 +28,7 @@ cnp.import_array()
 
 KERNELS = ("se", "matern12", "matern32", "matern52", "matern")
 BUILD = mf_build().decode()
+cdef double TINY = 1e-150  # a length-scale whose reciprocal could overflow when squared
 cdef double FAR = 1e8  # squared distance beyond which the general Matérn is 0
 
 
@@ -63,13 +64,17 @@ cdef class Kernel:
         self.name = name
         self.kind = [MF_SE, MF_MATERN12, MF_MATERN32, MF_MATERN52, MF_MATERN][KERNELS.index(name)]
         self.order = _positive(nu, "nu") if nu is not None else 0.0
+        if self.order > 100.0:
+            raise ValueError(f"nu must be at most 100 (beyond, the kernel is se for all purposes), got {nu!r}")
         self.scale = _positive(scale, "scale")
         self.isotropic = np.ndim(lengthscale) == 0
         if self.isotropic:
             self.lengthscale = _positive(lengthscale, "lengthscale")
+            if self.lengthscale <= TINY:
+                raise ValueError(f"lengthscale must be above {TINY}, got {lengthscale!r}")
             return
         ell = as_vector(lengthscale, -1, "lengthscale").copy()
-        if len(ell) == 0 or not np.all(ell > 0):
+        if len(ell) == 0 or not np.all(ell > TINY):
             raise ValueError(f"lengthscale must be positive, one number or one per dimension, got {lengthscale!r}")
         ell.setflags(write=False)
         self.lengthscale = ell
@@ -87,6 +92,8 @@ cdef class Kernel:
         """Fix the number of dimensions, once: the first points decide it for an isotropic kernel."""
         cdef Py_ssize_t c
         if self.d:
+            if self.d != d:
+                raise ValueError(f"points must have {self.d} dimensions like those before, got {d}")
             return 0
         self.w = <double *>malloc(d * sizeof(double))
         if self.w == NULL:

@@ -60,17 +60,15 @@ cdef class Tracked:
 
     def add(self, x):
         """Track the points x (q, d) too; the index of the first of them. There must be room for all."""
-        cdef cnp.ndarray points = as_points(x, self.gp.kernel.d, "x")
-        if self.count + cnp.PyArray_DIM(points, 0) > self.capacity:
-            raise ValueError(
-                f"all points must find room: capacity {self.capacity}, tracked {self.count}, got {len(points)} more"
-            )
-        return self._append(points, True)
+        return self._append(as_points(x, self.gp.kernel.d, "x"), True)
 
     cdef Py_ssize_t _append(self, cnp.ndarray points, bint store) except -1:
-        cdef Py_ssize_t j, first = self.count, q = cnp.PyArray_DIM(points, 0), d = self.gp.kernel.d
+        cdef Py_ssize_t j, first, q = cnp.PyArray_DIM(points, 0), d = self.gp.kernel.d
         cdef double *work
         with self.gp.lock:
+            first = self.count
+            if first + q > self.capacity:
+                raise ValueError(f"all points must find room: capacity {self.capacity}, tracked {first}, got {q} more")
             self.sync()
             work = workspace(self.gp.factor.n * CHUNK)
             memcpy(data(self.points) + first * d, data(points), q * d * sizeof(double))
@@ -112,12 +110,14 @@ cdef class Tracked:
         return self._current()[1]
 
     def _current(self):
-        cdef cnp.ndarray mean = new_vector(self.count), var = new_vector(self.count)
-        cdef double *mu = data(mean)
-        cdef double *sigma2 = data(var)
+        cdef cnp.ndarray mean, var
+        cdef double *mu
+        cdef double *sigma2
         cdef double *work
         cdef Py_ssize_t j
         with self.gp.lock:
+            mean, var = new_vector(self.count), new_vector(self.count)
+            mu, sigma2 = data(mean), data(var)
             self.sync()
             work = workspace(self.gp.factor.n * CHUNK)
             with nogil:
@@ -148,9 +148,9 @@ cdef class Tracked:
         cdef double b = as_number(beta, "beta"), shift = as_number(zeta, "zeta")
         if b < 0.0:
             raise ValueError(f"beta must not be negative, got {beta!r}")
-        if q > 0 and not (0 <= which.min() and which.max() < self.count):
-            raise ValueError(f"indices must be from 0 to {self.count - 1}, got {which.min()} to {which.max()}")
         with self.gp.lock:
+            if q > 0 and not (0 <= which.min() and which.max() < self.count):
+                raise ValueError(f"indices must be from 0 to {self.count - 1}, got {which.min()} to {which.max()}")
             self.sync()
             with nogil:
                 for j in range(q):

@@ -44,7 +44,7 @@ def mf_ucb(gps, x, beta, zetas, bint grad=False):
         _lower(gps[m], points, b, data(zeta)[m], phi, active, m)
     if not grad:
         return phi
-    gradient = np.empty((len(points), points.shape[1]))
+    gradient = np.zeros((len(points), points.shape[1]))  # stays 0 where φ is not finite
     for m in range(len(gps)):
         rows = np.flatnonzero(active == m)
         if len(rows):
@@ -173,6 +173,8 @@ def argmax_ucb(tracked, beta, zetas, exclude=None):
     members, zeta, b = _checked(tracked, Tracked, beta, zetas)
     one = members[0]
     count = one.count
+    if count == 0:
+        raise ValueError("there must be a point to choose, got trackers without points")
     if len({id(t.gp) for t in members}) < len(members):
         raise ValueError("every fidelity must track with a GP of its own, got one GP twice")
     for m in range(1, len(members)):
@@ -221,13 +223,13 @@ cdef tuple _argmax(list members, double b, const double *zeta, cnp.ndarray mask,
             size += 1
         for k in range(size // 2 - 1, -1, -1):
             sift_down(heap, bound, k, size)
-        while size > 0 and (bound[heap[0]] > value or (bound[heap[0]] == value and heap[0] < best)):
+        while size > 0 and (best < 0 or bound[heap[0]] > value or (bound[heap[0]] == value and heap[0] < best)):
             j = heap[0]
             size -= 1
             heap[0] = heap[size]
             sift_down(heap, bound, 0, size)
             phi = exact(trackers, fidelities, j, b, zeta, value)
-            if phi > value or (phi == value and j < best):
+            if best < 0 or phi > value or (phi == value and j < best):
                 value = phi
                 best = j
     free(trackers)

@@ -185,7 +185,7 @@ void mf_weighted_diff(ptrdiff_t d, ptrdiff_t n, const double *soa, ptrdiff_t ld,
         double sum = 0.0;
 #pragma omp simd reduction(+ : sum)
         for (ptrdiff_t j = 0; j < n; j++)
-            sum += g[j] * ((x[j] - z[c]) * w[c]);
+            sum += g[j] != 0.0 ? g[j] * ((x[j] - z[c]) * w[c]) : 0.0; /* far away: not 0 times inf */
         out[c] += sum * w[c];
     }
 }
@@ -200,7 +200,7 @@ void mf_weighted_sq(ptrdiff_t d, ptrdiff_t n, const double *soa, ptrdiff_t ld, c
 #pragma omp simd reduction(+ : sum)
         for (ptrdiff_t j = 0; j < n; j++) {
             double t = (x[j] - z[c]) * w[c];
-            sum += g[j] * (t * t);
+            sum += g[j] != 0.0 ? g[j] * (t * t) : 0.0;
         }
         out[c] += sum;
     }

@@ -99,7 +99,7 @@ def test_a_search_ends_when_everything_is_as_small_as_it_gets():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: Direct(0), "d must be at least 1, got 0"),
+        (lambda: Direct(0), "d must be at least 1 and at most 10000, got 0"),
         (lambda: Direct(2, -0.1), "epsilon must be at least 0"),
         (lambda: Direct(2).tell([1.0, 2.0]), r"values must have shape \(1,\), one per centre, got shape \(2,\)"),
         (lambda: Direct(2).tell([np.nan]), "values must be finite"),

@@ -96,6 +96,7 @@ def test_bad_points_are_refused_and_change_nothing(bad, message):
         ([0.1, 0.2, 0.3], 1.0, r"x must have shape \(2,\), got shape \(3,\)"),
         ([[0.1, 0.2]], 1.0, r"x must have shape \(2,\), got shape \(1, 2\)"),
         ([0.1, 0.2], np.nan, "y must be finite, got nan"),
+        ([0.1, 0.2], 1e200, r"y must be within 1e\+152 times √scale of the prior mean, got 1e\+200"),
         ([0.1, 0.2], [1.0, 2.0], "y must be one real number"),
         ([0.1, 0.2], "1", "y must be one real number"),
         ([0.1, 0.2], None, "y must be one real number"),

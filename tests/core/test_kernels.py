@@ -99,6 +99,8 @@ def test_gradients_are_finite_where_points_coincide(name, nu):
         (("matern", 1.0), "nu is given with kernel"),
         (("se", 1.0, 1.0, 2.5), "nu is given with kernel"),
         (("matern", 1.0, 1.0, -1.0), "nu must be positive"),
+        (("matern", 1.0, 1.0, 200.0), "nu must be at most 100"),
+        (("se", 1e-310), "lengthscale must be above 1e-150"),
     ],
 )
 def test_bad_parameters_are_refused(arguments, message):

@@ -108,3 +108,24 @@ def test_one_gp_used_by_many_threads_gives_only_true_answers():
     for thread in threads:
         thread.join()
     assert errors == []
+
+
+def test_points_added_from_several_threads_all_find_their_place():
+    gp = grown(50)
+    tracked = gp.track(np.empty((0, 3)), capacity=200)
+    points = [np.full((20, 3), 0.05 * k) for k in range(8)]
+    starts, sizes = {}, []
+
+    def add(k):
+        starts[k] = tracked.add(points[k])
+        sizes.append(len(tracked.mean))
+
+    threads = [threading.Thread(target=gp.extend, args=(np.random.default_rng(1).random((1500, 3)), np.zeros(1500)))]
+    threads += [threading.Thread(target=add, args=(k,)) for k in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(starts.values()) == list(range(0, 160, 20))
+    mean, _ = gp.posterior(np.array([points[k][0] for k in range(8)]))
+    np.testing.assert_allclose(tracked.mean[[starts[k] for k in range(8)]], mean, atol=1e-9)

@@ -173,6 +173,8 @@ def test_bad_arguments_are_refused():
         gp.track(np.ones((3, 3)))
     with pytest.raises(ValueError, match="one Tracked per fidelity"):
         argmax_ucb([], 1.0, [])
+    with pytest.raises(ValueError, match="there must be a point to choose"):
+        argmax_ucb([gp.track(np.empty((0, 2)), capacity=3)], 1.0, [0.0])
     with pytest.raises(ValueError, match="one Tracked per fidelity"):
         argmax_ucb([gp], 1.0, [0.0])
     with pytest.raises(ValueError, match="got one GP twice"):

@@ -83,5 +83,7 @@ def test_bad_arguments_are_refused():
         mf_ucb(gps, x, -1.0, [0.0, 0.0])
     with pytest.raises(ValueError, match=r"x must have shape \(q, 3\)"):
         mf_ucb(gps, np.zeros((2, 2)), 1.0, [0.0, 0.0])
+    with pytest.raises(ValueError, match="points must have 2 dimensions like those before, got 3"):
+        mf_ucb([GP("se", [0.5, 0.5], 1.0, 0.1), gps[0]], x, 1.0, [0.0, 0.0])
     with pytest.raises(ValueError, match="zetas must be finite"):
         mf_ucb(gps, x, 1.0, [np.nan, 0.0])
