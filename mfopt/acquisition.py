@@ -92,7 +92,7 @@ def argmax(
     if points is None:
         return maximiser.maximise(acquisition, domain, rng, t)
     if avoid is not None and avoid.all():
-        raise Exhausted("a finite set must have a point left to query, got none", which="points")
+        raise Exhausted("every point of the finite set has been queried", which="points")
     find = getattr(acquisition, "argmax", None)
     row = argmax_in_chunks(acquisition, points, avoid) if find is None else find(points, avoid)
     return np.array(points[row])

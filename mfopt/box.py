@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from mfopt.checks import real_array, shown
-from mfopt.constraints import Linear, as_constraints, centre
+from mfopt.constraints import Linear, as_constraints, centre, vertices
 from mfopt.dimensions import Dimension, Real
 from mfopt.errors import DomainError, EmptyDomain, InputError
 from mfopt.protocols import Array, BoolArray
@@ -42,6 +42,7 @@ class Box:
             raise InputError(f"names must be unique, got {list(self._names)}")
         self._splits = [int(k) for k in np.cumsum([dimension.width for dimension in self._dimensions])]
         self._constraints = as_constraints(constraints, len(self._dimensions))
+        self._corners: Array | None = None  # of the linear constraints, once they were needed
         # A predicate of the wrong shape is reported here rather than at the first ask; the number of rows
         # differs from d so that an answer per coordinate is not taken for an answer per row.
         for constraint in self._constraints:
@@ -121,7 +122,7 @@ class Box:
         """`n` points of X: independent and uniform where rejection finds enough of them.
 
         When X fills so little of the box that 20,000 draws are not enough, the rest comes from walks
-        (hit-and-run) that start at the points found, or at the centre of the linear constraints, and are
+        (hit-and-run) that start at points all over the linear constraints, or at the points found, and are
         uniform in the limit. After 200,000 draws without a single point X is reported as empty.
         """
         if not self._constraints:
@@ -142,7 +143,8 @@ class Box:
         drawn = np.concatenate(found)[:n] if found else np.empty((0, self.dim))
         if len(drawn) == n:
             return drawn
-        starts = drawn if len(drawn) else self._start(draws)
+        spread = self._spread(rng)
+        starts = spread if len(spread) else drawn if len(drawn) else self._start(draws)
         return np.concatenate([drawn, self._walk(starts, n - len(drawn), rng)])
 
     def locate(self, u: Array) -> None:
@@ -163,6 +165,19 @@ class Box:
     def _linear(self) -> list[Linear]:
         return [constraint for constraint in self._constraints if isinstance(constraint, Linear)]
 
+    def _spread(self, rng: np.random.Generator) -> Array:
+        """Points of X all over what the linear constraints leave, as mixtures of its vertices; none without them."""
+        linear = self._linear()
+        if not linear:
+            return np.empty((0, self.dim))
+        if self._corners is None:
+            low, high = (self.decode(np.full((1, self.dim), end))[0] for end in (0.0, 1.0))
+            self._corners = vertices(linear, low, high)
+        if len(self._corners) == 0:
+            return np.empty((0, self.dim))
+        u = self.encode(rng.dirichlet(np.full(len(self._corners), 0.5), size=256) @ self._corners)
+        return u[self._feasible(u)]
+
     def _start(self, draws: int) -> Array:
         """A point of X, (1, dim), that the linear constraints lead to."""
         linear = self._linear()
@@ -175,7 +190,8 @@ class Box:
                     return u
         raise EmptyDomain(
             f"X must have points inside its box, found none in {draws} random draws"
-            + (" nor by linear programming" if linear else ""),
+            + (" nor by linear programming" if linear else "")
+            + "; if it has some, it is too thin to be searched: tighten the bounds, or drop a coordinate",
             draws,
         )
 
@@ -186,8 +202,11 @@ class Box:
         is outside X, the part is cut off there and the draw repeated, so that a walk never leaves X.
         """
         u = starts[rng.integers(len(starts), size=n)]
-        for _ in range(50 + 10 * self.dim):
+        for turn in range(50 + 10 * self.dim):
             direction = rng.standard_normal((n, self.dim))
+            if turn % 2 and len(starts) > 1:  # along X where it is thin: a line through two of the starts
+                ahead = starts[rng.integers(len(starts), size=n)] - starts[rng.integers(len(starts), size=n)]
+                direction = np.where(np.abs(ahead).max(axis=1, keepdims=True) > 0.0, ahead, direction)
             with np.errstate(divide="ignore", invalid="ignore"):
                 ends = np.stack([-u / direction, (1.0 - u) / direction])
             first = np.fmax.reduce(np.min(ends, axis=0), axis=1)

@@ -26,6 +26,8 @@ from mfopt.history import History
 from mfopt.protocols import Array, Domain, Problem, Query, Record, Suggestion, View
 from mfopt.trial import Best, Trial
 
+LARGEST = 1e140  # of a value: its square, and a sum of many, must not overflow
+
 
 class Optimizer:
     """Decides where (x) and how accurately (fidelity) to evaluate next; the user's code evaluates.
@@ -203,8 +205,11 @@ class Optimizer:
         values = real_array(y, "y")
         if values.ndim > 1 or values.size == 0:
             raise InputError(f"y must be one value or an array (q,) with q at least 1, got shape {values.shape}")
-        if not np.isfinite(values).all():
-            raise InputError(f"y must be finite, got {shown(values.tolist())}; leave failed evaluations out")
+        if not (np.abs(values) <= LARGEST).all():
+            raise InputError(
+                f"y must be finite and at most {LARGEST} in size, got {shown(values.tolist())}; "
+                "leave failed evaluations out"
+            )
         rows = [x] if values.ndim == 0 else one_each(x, values.size, "x")
         levels = [self._fidelity(m) for m in one_or_each(fidelity, len(rows), "fidelity")]
         charged = [real_number(c, "cost") for c in one_or_each(0.0 if cost is None else cost, len(rows), "cost")]
@@ -301,8 +306,8 @@ class Optimizer:
         """Whether an ask is known to be refused.
 
         So it is when the remaining capital is below λ_M: no target query can be paid any more, and only those improve
-        the result, so cheaper ones would be wasted. Also when each point of a finite set whose target is noiseless
-        (noise = 0) was a target query, and after the strategy had no more to suggest.
+        the result, so cheaper ones would be wasted. Also when each point of a finite set was a target query and the
+        target is noiseless: by noise = 0, or, where the noise is not known, in the judgement of the strategy.
         """
         return self._finished() is not None
 
@@ -320,7 +325,17 @@ class Optimizer:
             pending = {trial.index for trial, _ in self._pending.values() if trial.fidelity == target}
             if len(self._used | pending) >= self._size:
                 return Exhausted(f"all {self._size} points of X were queried at the noiseless target", "points")
+        elif self._domain.points is not None and self._strategy_exhausted():
+            return Exhausted(
+                f"all {len(self._domain.points)} points of X were queried at the target, which seems noiseless; "
+                "a positive noise would have them queried again",
+                "points",
+            )
         return self._exhausted
+
+    def _strategy_exhausted(self) -> bool:
+        judge = getattr(self._strategy, "exhausted", None)
+        return judge is not None and bool(judge([query for _, query in self._pending.values()]))
 
 
 def _sign(direction: object) -> float:
@@ -349,7 +364,10 @@ def _outcome(y: object, status: object) -> float | None:
     if status != "ok":
         raise InputError(f'status must be "ok" or "failed", got {shown(status)}')
     try:
-        return real_number(y, "y")
+        value = real_number(y, "y")
+        if abs(value) > LARGEST:
+            raise InputError(f"y must be at most {LARGEST} in size, got {value}")
+        return value
     except InputError as error:
         raise InputError(f'{error}; when there is no value use status="failed"') from None
 

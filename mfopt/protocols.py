@@ -207,7 +207,11 @@ class Suggestion:
 
 @runtime_checkable
 class Strategy(Protocol):
-    """A method (plugin group `mfopt.strategies`). One instance serves one run."""
+    """A method (plugin group `mfopt.strategies`). One instance serves one run.
+
+    Optional: `exhausted(pending)`, whether no useful query of a finite X is left, so that the Optimizer knows it before
+    the next ask.
+    """
 
     def start(self, problem: Problem) -> None:
         """Called once. A problem that the method cannot treat is refused here with an InputError."""

@@ -240,3 +240,12 @@ def test_pairs_stand_for_a_box_and_domains_for_themselves():
     for bad in (None, 3, "box", object()):
         with pytest.raises(InputError, match="domain must be"):
             as_domain(bad)
+
+
+@pytest.mark.parametrize("width", [1e-2, 1e-4, 1e-6])
+def test_a_thin_strip_is_sampled_along_its_whole_length(width):
+    box = Box([(0.0, 1.0)] * 2, constraints=LinearConstraint([[1.0, 1.0]], 1.0, 1.0 + width))
+    points = box.sample(300, np.random.default_rng(0))
+    assert box.contains(points).all()
+    quartiles = np.quantile(points[:, 0], [0.0, 0.25, 0.5, 0.75, 1.0])
+    assert np.abs(quartiles - [0.0, 0.25, 0.5, 0.75, 1.0]).max() < 0.12

@@ -57,3 +57,27 @@ def test_reasons_are_readable(direction):
     text = str(trial.reason)
     assert "φ" in text
     assert ("upper" if direction == "maximize" else "lower") in text
+
+
+@pytest.mark.parametrize("name", ["mf-gp-ucb", "gp-ucb", "gp-ei", "gp-pi", "mf-sko", "co-kriging", "direct"])
+def test_the_loop_ends_by_itself_on_a_finite_set_that_is_used_up(name):
+    """Nothing is said about noise: the strategy judges, and `done` knows before the next ask."""
+    points = np.random.default_rng(0).random((9, 2))
+    opt = mfopt.Optimizer(mfopt.FiniteSet(points), costs=[1.0, 5.0], capital=500.0, strategy=name, rng=0)
+    while not opt.done:
+        trial = opt.ask()
+        opt.tell(trial, float(np.sin(5 * trial.x).sum()) + 0.1 * (trial.fidelity == 0))
+    assert {tuple(x) for x in opt.history.x[opt.history.fidelity == 1]} == {tuple(x) for x in points}
+    with pytest.raises(mfopt.Exhausted, match="all 9 points of X were queried"):
+        opt.ask()
+
+
+@pytest.mark.parametrize("size", [1e-120, 1e-8, 1e12, 1e139])
+def test_values_of_any_size_are_optimised(size):
+    opt = mfopt.Optimizer([(0.0, 1.0)], costs=[1.0, 5.0], capital=80.0, rng=0)
+    while not opt.done:
+        trial = opt.ask()
+        opt.tell(trial, -size * float((trial.x[0] - 0.3) ** 2))
+    assert abs(opt.best.x[0] - 0.3) < 0.02
+    with pytest.raises(mfopt.InputError, match=r"y must be finite and at most 1e\+140 in size"):
+        opt.add([[0.5]], 1, [1e200])

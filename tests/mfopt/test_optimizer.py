@@ -129,7 +129,7 @@ def test_a_reason_without_a_sign_is_passed_on():
 
 
 @pytest.mark.parametrize(
-    "y", [1, 1.5, np.float32(1.5), np.int64(2), np.array(3.0), np.array([[4.0]]), [2.5], -0.0, 1e300]
+    "y", [1, 1.5, np.float32(1.5), np.int64(2), np.array(3.0), np.array([[4.0]]), [2.5], -0.0, 1e139]
 )
 def test_anything_that_is_one_real_number_is_a_value(y):
     opt = make()

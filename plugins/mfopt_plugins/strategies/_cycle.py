@@ -77,6 +77,15 @@ class Cycle(ABC):
         self._models.update()
         return self._choose(view, pending)
 
+    def exhausted(self, pending: Sequence[Query]) -> bool:
+        """Whether a finite set has no useful query left: its target, taken for noiseless, knows every point."""
+        points = self._problem.domain.points
+        if points is None or self._visited.asked_at(self._top) + len(pending) < len(points):
+            return False
+        if not self._models.noiseless(self._top):
+            return False
+        return bool(self._visited.finished(self._top, pending, self._used[self._top]).all())
+
     def tell(self, record: Record) -> None:
         """Learn the outcome of a query, or data that nobody asked for, in the order told."""
         if record.fidelity not in self._used:

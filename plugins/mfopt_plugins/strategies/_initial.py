@@ -45,7 +45,7 @@ class InitialDesign:
         """One more uniform point at position k, beyond the design."""
         u = self._draw(k, pending)
         if u is None:
-            raise Exhausted("a finite set must have a point left to query, got none", "points")
+            raise Exhausted("every point of the finite set has been queried", "points")
         return self._suggest(u, k, view.t, text)
 
     def told(self, record: Record, k: int) -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from mfopt.errors import Exhausted
-from mfopt.protocols import Array, Problem, Record, Suggestion, View
+from mfopt.protocols import Array, Problem, Query, Record, Suggestion, View
 from mfopt.reason import Reason
 from mfopt_plugins.strategies._rectangles import Rectangles
 
@@ -51,15 +53,18 @@ class Direct:
             raise Exhausted(
                 f"a target query must be payable, it costs {cost}, got {view.remaining} remaining", "capital"
             )
-        points = self._problem.domain.points
-        used_up = points is not None and len(self._asked | self._told.keys()) >= len(points)
-        for _ in range(0 if used_up else _PATIENCE):
+        for _ in range(0 if self.exhausted(view.pending) else _PATIENCE):
             while not self._queue:
                 self._advance()
             u = self._point(self._queue.pop(0))
             if u is not None and u.tobytes() not in self._asked and u.tobytes() not in self._told:
                 return self._suggest(u, view.t, "a centre of a potentially optimal rectangle")
         return self._suggest(self._elsewhere(view), view.t, "the next centres need no query")
+
+    def exhausted(self, pending: Sequence[Query]) -> bool:
+        """Whether every point of a finite set was asked for."""
+        points = self._problem.domain.points
+        return points is not None and len(self._asked | self._told.keys()) >= len(points)
 
     def tell(self, record: Record) -> None:
         """Learn a value at the target; the last one told for a point counts."""

@@ -89,7 +89,7 @@ class GPModel:
         # Constant values (up to rounding) have no spread of their own: known noise, else their size, stands in.
         if unit <= 1e-14 * abs(offset) or unit == 0.0:
             unit = max(sqrt(self._noise or 0.0), abs(offset)) or 1.0
-        return offset, unit
+        return offset, max(unit, 1e-140)  # its square must not underflow
 
     def _fixed(self, offset: float, unit: float) -> Fixed:
         """What is given, in standardised units."""
