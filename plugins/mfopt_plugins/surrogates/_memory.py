@@ -15,7 +15,7 @@ import mfopt_core
 from mfopt.protocols import Array
 
 CAPACITY = 8192  # lattice points remembered, at most
-BYTES = 64 << 20  # what they may take: 8 n for each with n rows
+BYTES = 40 << 20  # what they may take: 8 n for each with n rows
 
 
 class Memory:
