@@ -30,7 +30,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--capital", type=float, default=30.0, help="at most, in target queries")
     parser.add_argument("--regret", type=float, default=0.01, help="to be reached, relative to the optimum")
-    parser.add_argument("--problems", nargs="*", default=mfopt.problems.names())
+    parser.add_argument("--problems", nargs="*", default=mfopt.problems.SYNTHETIC)
     arguments = parser.parse_args()
     print("| problem | verdicts | predicted share | GP-UCB | MF-GP-UCB | the same, corrected | measured share |")
     print("|---|---|---|---|---|---|---|")

@@ -2,10 +2,10 @@
 Details").
 
 Λ₀/2 goes to the first and Λ₀/2 to the second fidelity; a method that uses one fidelity puts all of it there. By
-default Λ₀ = 10 λ_M, but at most a quarter of the capital, since little capital is better spent by the method than
-by chance. Each of these fidelities gets at least FEWEST points (models need some), and at most 50 d: with
-λ_1 ≪ λ_2 half of Λ₀ would pay for thousands of points, which chance places worse than the method; what is saved is
-left to it. Fidelities above the second start without data, as in the paper.
+default Λ₀ = 5 λ_M (docs/defaults.md), but at most a quarter of the capital, since little capital is better spent by
+the method than by chance. Each of these fidelities gets at least FEWEST points (models need some), and at most 50 d:
+with λ_1 ≪ λ_2 half of Λ₀ would pay for thousands of points, which chance places worse than the method; what is saved
+is left to it. Fidelities above the second start without data, as in the paper.
 
 The i-th point of a fidelity depends on the seed, the fidelity and i only: strategies that share a seed share points.
 """
@@ -20,7 +20,7 @@ import numpy as np
 from mfopt.errors import InputError
 from mfopt.protocols import Array, Domain
 
-DEFAULT_QUERIES = 10  # Λ₀ in units of λ_M
+DEFAULT_QUERIES = 5  # Λ₀ in units of λ_M
 LARGEST_SHARE = 0.25  # of the capital
 FEWEST = 3
 _DESIGN_STREAM = 1  # keeps the generators used here apart from those of learning

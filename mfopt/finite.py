@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,14 +17,16 @@ from mfopt.rows import Integers, RowIndex
 class FiniteSet:
     """X = {x_1, ..., x_N}, given as an array (N, d), nested lists, N numbers (d = 1), or a DataFrame.
 
+    `names` are those of the columns: x0, x1, ..., or a DataFrame's own, unless given.
+
     Repeated rows are one point, which goes by the index of its first row. Each column is scaled to [0, 1] by its
     own smallest and largest value; a constant column becomes 0.5. Values are compared exactly. Candidates
     closer to each other than a float64 of the scaled column resolves cannot be told apart by any model: the
     first of them stands for all.
     """
 
-    def __init__(self, points: object) -> None:
-        values, names = _as_candidates(points)
+    def __init__(self, points: object, names: Sequence[str] | None = None) -> None:
+        values, names = _as_candidates(points, names)
         first = RowIndex(values).first()
         self._rows: Integers | None = None  # user's row of each point; None when row k is point k
         if len(first) < len(values):
@@ -50,6 +52,11 @@ class FiniteSet:
     def points(self) -> Array:
         """The distinct points in unit coordinates, (N, d), in the order of their first rows; read-only."""
         return self._points
+
+    @property
+    def rows(self) -> Integers:
+        """The user's row of each point, (N,): the first one that holds it."""
+        return np.arange(len(self)) if self._rows is None else self._rows.copy()
 
     def __len__(self) -> int:
         """The number of distinct points, N."""
@@ -115,7 +122,7 @@ class FiniteSet:
         return f"FiniteSet({len(self)} points of {', '.join(self._names)})"
 
 
-def _as_candidates(points: object) -> tuple[Array, tuple[str, ...]]:
+def _as_candidates(points: object, given: object) -> tuple[Array, tuple[str, ...]]:
     """The rows as float64 (N, d), and the names of the columns."""
     names: tuple[str, ...] | None = None
     if hasattr(points, "columns") and hasattr(points, "to_numpy"):  # a DataFrame; pandas need not be installed
@@ -131,7 +138,12 @@ def _as_candidates(points: object) -> tuple[Array, tuple[str, ...]]:
     bad = np.flatnonzero(~np.logical_and.reduce(np.isfinite(values), axis=1))
     if len(bad):
         raise InputError(f"candidates must be finite, got {values[bad[0]].tolist()} in row {bad[0]}")
-    names = names or tuple(f"x{j}" for j in range(values.shape[1]))
+    d = values.shape[1]
+    if given is not None:
+        if not isinstance(given, list | tuple) or len(given) != d or not all(isinstance(n, str) and n for n in given):
+            raise InputError(f"names must be a list of {d} strings, one per column, got {shown(given)}")
+        names = tuple(given)
+    names = names or tuple(f"x{j}" for j in range(d))
     if len(set(names)) < len(names):
         raise InputError(f"names of columns must be unique, got {list(names)}")
     return values, names

@@ -5,10 +5,13 @@ since they were last learnt, at least by one row. The number of fits up to n row
 their total cost is a constant times the cost of the last one, while few rows (when a row changes most) are refitted
 each time. Between fits rows are appended.
 
-A fidelity with fewer than `own` rows (2 dim, at least 3) cannot say much about its hyper-parameters, and nothing at
-all about its scale with none. It borrows them from the nearest fidelity that has enough (the lower one if there are
-two): its model is fitted to those rows, then emptied, and conditioned on its own rows. So the scale of its prior
-follows the data's.
+The paper assumes one kernel for all fidelities. Where one surrogate serves several and offers `fit_together`, the
+kernel is learnt from the rows of all of them, as soon as those of any have grown so.
+
+Otherwise each fidelity learns alone. One with fewer than `own` rows (2 dim, at least 3) cannot say much about its
+hyper-parameters, and nothing at all about its scale with none. It borrows them from the nearest fidelity that has
+enough (the lower one if there are two): its model is fitted to those rows, then emptied, and conditioned on its own
+rows. So the scale of its prior follows the data's.
 
 A surrogate that models all fidelities jointly (protocols.JointModel) is conditioned on all data at once, and learns
 again as soon as the rows of any fidelity have grown so; nothing is borrowed there.
@@ -16,13 +19,16 @@ again as soon as the rows of any fidelity have grown so; nothing is borrowed the
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from math import ceil
 
 import numpy as np
+from numpy.random import Generator
 
 from mfopt.protocols import Array, JointModel, Model, Query, Record, Surrogate
+
+Rows = tuple[Array, Array]
 
 GROWTH = 0.1
 _LEARNING_STREAM = 2  # keeps the generators used here apart from those of the initial design
@@ -50,6 +56,7 @@ class FidelityModels:
         self.models: list[Model] = (
             [surrogates[m].model(dim, noises[m]) for m in self.used] if self.joint is None else list(self.joint.models)
         )
+        self._fit_together = _together([surrogates[m] for m in self.used]) if self.joint is None else None
         self._u: list[list[Array]] = [[] for _ in self.used]
         self._y: list[list[float]] = [[] for _ in self.used]
         self._learnt_at = [-1] * len(self.used)  # rows when last learnt; −1: never
@@ -104,20 +111,28 @@ class FidelityModels:
 
     def update(self) -> None:
         """Bring every model up to date with the values told: learn where it is due, otherwise append."""
-        if self.joint is not None and any(self._due(k) for k in range(len(self.models))):
-            self.joint.fit([self.rows(k) for k in range(len(self.models))], self._generator(len(self.models) - 1))
-            self._learnt_at = [self.count(k) for k in range(len(self.models))]
+        every = range(len(self.models))
+        if self.joint is None and self._fit_together is None:
+            for k in every:
+                self._learn_alone(k)
+        elif any(self._due(k) for k in every):
+            rows, rng = [self.rows(k) for k in every], self._generator(len(every) - 1)
+            if self.joint is not None:
+                self.joint.fit(rows, rng)
+            elif self._fit_together is not None:
+                self._fit_together(self.models, rows, rng)
+            self._learnt_at = [self.count(k) for k in every]
         for k, model in enumerate(self.models):
-            n = self.count(k)
-            if self.joint is None:
-                if n < self._own:
-                    self._borrow(k)
-                elif self._due(k):
-                    model.fit(*self.rows(k), self._generator(k))
-                    self._learnt_at[k] = n
-            if model.n < n:
+            if model.n < self.count(k):
                 u, y = self.rows(k)
                 model.extend(u[model.n :], y[model.n :])
+
+    def _learn_alone(self, k: int) -> None:
+        if self.count(k) < self._own:
+            self._borrow(k)
+        elif self._due(k):
+            self.models[k].fit(*self.rows(k), self._generator(k))
+            self._learnt_at[k] = self.count(k)
 
     def _due(self, k: int) -> bool:
         """Whether position k has so many more rows that learning again is worth its cost."""
@@ -138,7 +153,7 @@ class FidelityModels:
         self.models[k].truncate(0)
         self._lender[k] = (j, n)
 
-    def _generator(self, k: int) -> np.random.Generator:
+    def _generator(self, k: int) -> Generator:
         return np.random.default_rng([self._seed, _LEARNING_STREAM, self.used[k], self.count(k)])
 
     @contextmanager
@@ -170,3 +185,10 @@ def _joint(surrogates: Sequence[Surrogate], dim: int, noises: Sequence[float | N
         return None
     joint: JointModel = offer(dim, noises)
     return joint
+
+
+def _together(surrogates: Sequence[Surrogate]) -> Callable[[Sequence[Model], Sequence[Rows], Generator], None] | None:
+    """How the one surrogate that serves several fidelities fits them together, if it can."""
+    if len(surrogates) == 1 or any(surrogate is not surrogates[0] for surrogate in surrogates):
+        return None
+    return getattr(surrogates[0], "fit_together", None)

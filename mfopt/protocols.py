@@ -13,6 +13,9 @@ A datum takes one way through the parts and never goes back:
 
 User units exist only in the Optimizer and the Domain. No part keeps global state; randomness comes from the
 generators handed in.
+
+Optional in every plugin, for studies: `options()`, all keyword arguments with which its constructor makes it again. It
+is not needed where each argument is kept as an attribute of its name, with or without an underscore.
 """
 
 from __future__ import annotations
@@ -118,6 +121,9 @@ class Surrogate(Protocol):
 
     Optional, for surrogates that learn from several fidelities at once: `joint(dim, noises)`, a JointModel of as many
     fidelities as there are noises. It is used where one such surrogate serves all fidelities of a method.
+
+    Optional: `fit_together(models, rows, rng)` fits models that it made, one per fidelity, to their rows, (u, y) each,
+    with one kernel for all of them. It is used instead of their own `fit` where one surrogate serves several.
     """
 
     def model(self, dim: int, noise: float | None = None) -> Model:

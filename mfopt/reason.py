@@ -15,7 +15,7 @@ class Reason:
     and width +∞. `gamma` is +∞ for the target, which has no threshold. For minimisation φ_m is a lower bound.
     """
 
-    kind: str  # "initial design", "ucb", "check of ζ", "last target query"
+    kind: str  # "initial design", "ucb", "check of ζ", "refinement", "doubt", "last target query"
     text: str  # why this fidelity, in words
     fidelity: int  # the fidelity chosen, 0-based
     t: int = 0

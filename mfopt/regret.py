@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import sqrt
 from typing import Protocol
 
 import numpy as np
@@ -50,26 +51,19 @@ def cumulative_regret(
     direction: str = "maximize",
     target: int | None = None,
     inside: BoolArray | None = None,
+    mean: bool = False,
 ) -> Curve:
     """R̃_n = Σ f* − f⁽ᴹ⁾(x_t) over the target queries so far, eq. (Rtilden): (capital, sum).
 
-    `inside` keeps only the queries in a set Z, for example H⁽ᴹ⁾.
+    `inside` keeps only the queries in a set Z, for example H⁽ᴹ⁾. With `mean` it is R̃_n/T⁽ᴹ⁾_n, +∞ before the first
+    target value: never below the simple regret, eq. (SimCumRelation).
     """
     capital, gap, counts = _target_gaps(history, optimum, direction, target)
-    return capital, np.cumsum(np.where(counts & _inside(inside, counts), gap, 0.0))
-
-
-def mean_regret(
-    history: QueryArrays,
-    optimum: float,
-    direction: str = "maximize",
-    target: int | None = None,
-    inside: BoolArray | None = None,
-) -> Curve:
-    """R̃_n/T⁽ᴹ⁾_n, never below the simple regret, eq. (SimCumRelation): (capital, mean), +∞ before the first."""
-    capital, total = cumulative_regret(history, optimum, direction, target, inside)
-    counts = _target_gaps(history, optimum, direction, target)[2]
-    queries = np.cumsum(counts & _inside(inside, counts))
+    counts = counts & _inside(inside, counts)
+    total = np.cumsum(np.where(counts, gap, 0.0))
+    if not mean:
+        return capital, total
+    queries = np.cumsum(counts)
     return capital, np.where(queries > 0, total / np.maximum(queries, 1), np.inf)
 
 
@@ -82,6 +76,7 @@ class Aggregate:
     lower: Array  # the lower quartile
     upper: Array  # the upper quartile
     mean: Array
+    error: Array  # the standard error of the mean; NaN with one run, or where a run is still at +∞
     runs: int
 
 
@@ -93,7 +88,7 @@ def at_capital(curve: Curve, capital: Array) -> Array:
 
 
 def aggregate(curves: Sequence[Curve], capital: Array | None = None) -> Aggregate:
-    """Median, quartiles and mean over the runs, at each capital of a grid.
+    """Median, quartiles, mean and its standard error over the runs, at each capital of a grid.
 
     By default the grid is every capital at which some run's value changes, up to the smallest capital that a run spent:
     there all runs can be compared.
@@ -106,9 +101,14 @@ def aggregate(curves: Sequence[Curve], capital: Array | None = None) -> Aggregat
         capital = every[every <= end]
     grid = np.asarray(capital, dtype=np.float64)
     values = np.array([at_capital(curve, grid) for curve in curves])
-    # The rank method keeps +∞ from turning into NaN, which interpolation between ranks would make of it.
-    lower, median, upper = np.quantile(values, [0.25, 0.5, 0.75], axis=0, method="inverted_cdf")
-    return Aggregate(grid, median, lower, upper, values.mean(axis=0), len(curves))
+    # The rank method keeps +∞ from turning into NaN, which interpolation between ranks would make of it; the median
+    # of an even number of runs is the mean of two values, as usual, and safe.
+    lower, upper = np.quantile(values, [0.25, 0.75], axis=0, method="inverted_cdf")
+    error = np.full(grid.shape, np.nan)
+    if len(curves) > 1:
+        known = np.isfinite(values).all(axis=0)
+        error[known] = values[:, known].std(axis=0, ddof=1) / sqrt(len(curves))
+    return Aggregate(grid, np.median(values, axis=0), lower, upper, values.mean(axis=0), error, len(curves))
 
 
 def _target_gaps(

@@ -104,7 +104,7 @@ def report(
     surrogate   estimates the functions when they are not known
     """
     history, costs = optimizer.history, optimizer.costs
-    models = _fitted(optimizer, surrogate)
+    models = fitted(optimizer, surrogate)
     look = optimizer.domain.sample(_LOOK, np.random.default_rng(rng))
     # One column per query, then one per point for the volumes.
     u = np.vstack([optimizer.domain.encode(history.x), look])
@@ -143,7 +143,7 @@ def report(
     )
 
 
-def _fitted(optimizer: Optimizer, surrogate: object) -> FidelityModels:
+def fitted(optimizer: Optimizer, surrogate: object) -> FidelityModels:
     """The models that a strategy would have, from the whole history."""
     count = len(optimizer.costs)
     noises = [fidelity.noise for fidelity in optimizer.fidelities]

@@ -17,20 +17,21 @@ def test_half_of_the_initial_capital_goes_to_each_of_the_first_two_fidelities():
 
 def test_one_fidelity_gets_all_of_it():
     assert initial_counts([10.0], None, 100.0, 2) == (10,)
-    assert initial_counts([10.0], None, None, 2) == (10,)
+    assert initial_counts([10.0], None, None, 2) == (5,)
 
 
-def test_the_default_is_ten_target_queries_capped_by_a_quarter_of_the_capital():
-    assert initial_counts([1.0, 10.0], 1000.0, None, 4) == (50, 5)
-    assert initial_counts([1.0, 10.0], 200.0, None, 4) == (25, FEWEST)
+def test_the_default_is_five_target_queries_capped_by_a_quarter_of_the_capital():
+    assert initial_counts([1.0, 10.0], 1000.0, None, 4) == (25, FEWEST)
+    assert initial_counts([1.0, 2.0], 1000.0, None, 4) == (5, FEWEST)
+    assert initial_counts([1.0, 10.0], 80.0, None, 4) == (10, FEWEST)
 
 
 def test_very_cheap_fidelities_get_no_more_points_than_chance_is_good_for():
-    assert initial_counts([1e-6, 10.0], None, None, 2) == (100, 5)
+    assert initial_counts([1e-6, 10.0], None, None, 2) == (100, FEWEST)
 
 
 def test_a_small_finite_set_limits_the_points():
-    assert initial_counts([1.0, 10.0], None, None, 2, size=4) == (4, 4)
+    assert initial_counts([1.0, 2.0], None, 100.0, 2, size=4) == (4, 4)
 
 
 @given(st.lists(st.floats(1e-3, 1e3), min_size=1, max_size=4, unique=True), st.floats(1e-3, 1e6), st.integers(1, 10))

@@ -42,7 +42,7 @@ def test_an_improvement_finds_the_maximum(name):
 
 def test_all_single_fidelity_methods_begin_with_the_same_points():
     traces = [
-        trace(run(optimizer(name, capital=1000.0), FUNCTIONS, 10)) for name in ("gp-ucb", "gp-ei", "gp-pi", "random")
+        trace(run(optimizer(name, capital=1000.0), FUNCTIONS, 5)) for name in ("gp-ucb", "gp-ei", "gp-pi", "random")
     ]
     for other in traces[1:]:
         assert np.array_equal(traces[0], other)

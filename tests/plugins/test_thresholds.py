@@ -62,15 +62,24 @@ def test_noise_is_not_blamed_on_a_zeta():
 
 
 def test_gamma_doubles_only_after_more_iterations_than_the_ratio_of_costs():
-    rule = GammaRule([1.0, 3.0, 6.0], None, 1.0)
+    rule = GammaRule([1.0, 3.0], None, 1.0)
     rule.start(100.0)
     seen = []
     for _ in range(9):
-        rule.queried(0, np.ones(3))
-        seen.append(rule.values()[:2].tolist())
-    assert [s[0] for s in seen] == [1, 1, 1, 2, 2, 2, 2, 4, 4]
-    assert [s[1] for s in seen] == [1, 1, 2, 2, 2, 4, 4, 4, 8]
+        rule.queried(0, np.ones(2))
+        seen.append(rule.values()[0])
+    assert seen == [1, 1, 1, 2, 2, 2, 2, 4, 4]
     assert rule.values()[-1] == np.inf
+
+
+def test_iterations_below_count_by_their_cost():
+    rule = GammaRule([1.0, 4.0, 8.0], None, 1.0)
+    rule.start(100.0)
+    seen = []
+    for k in (0, 0, 0, 0, 1, 0, 1):  # capital 1, 2, 3, 4, 8, 9, 13 without a query of the target
+        rule.queried(k, np.ones(3))
+        seen.append(rule.values()[1])
+    assert seen == [1, 1, 1, 1, 1, 2, 2]
 
 
 def test_a_query_above_starts_the_count_again():
@@ -79,7 +88,7 @@ def test_a_query_above_starts_the_count_again():
     for k in (0, 0, 0, 1, 0, 0, 0):
         rule.queried(k, np.ones(3))
     assert rule.values()[0] == 1.0
-    assert rule.values()[1] == 4.0
+    assert rule.values()[1] == 2.0
 
 
 def test_a_given_gamma_stays():

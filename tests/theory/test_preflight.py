@@ -117,7 +117,7 @@ def test_a_runs_history_is_judged_too():
         mfopt.preflight(optimizer.history, BOX, rng=0)
 
 
-@pytest.mark.parametrize("name", mfopt.problems.names())
+@pytest.mark.parametrize("name", mfopt.problems.SYNTHETIC)
 def test_the_six_synthetic_problems_get_the_verdicts_that_runs_confirm(name):
     problem = mfopt.problems.get(name)
     expected = {"borehole": "correct", "bad-currin": "correct"}.get(name, "use")

@@ -24,13 +24,13 @@ def test_cumulative_regret_sums_over_target_values_only():
     capital, total = regret.cumulative_regret(TOLD, 5.0)
     assert capital.tolist() == [1, 11, 12, 22, 32]
     assert total.tolist() == [0, 3, 3, 3, 4]
-    assert regret.mean_regret(TOLD, 5.0)[1].tolist() == [INF, 3, 3, 3, 2]
+    assert regret.cumulative_regret(TOLD, 5.0, mean=True)[1].tolist() == [INF, 3, 3, 3, 2]
 
 
 def test_a_set_keeps_its_own_queries():
     inside = np.array([True, False, True, True, True])
     assert regret.cumulative_regret(TOLD, 5.0, inside=inside)[1].tolist() == [0, 0, 0, 0, 1]
-    assert regret.mean_regret(TOLD, 5.0, inside=inside)[1].tolist() == [INF, INF, INF, INF, 1]
+    assert regret.cumulative_regret(TOLD, 5.0, inside=inside, mean=True)[1].tolist() == [INF, INF, INF, INF, 1]
     with pytest.raises(InputError, match="one entry per query, 5, got 1"):
         regret.cumulative_regret(TOLD, 5.0, inside=inside[:1])
 
@@ -42,7 +42,8 @@ def test_minimisation_counts_from_below():
 @given(st.lists(st.tuples(st.integers(0, 1), st.floats(-5, 5), st.floats(0.1, 3)), max_size=20))
 def test_the_mean_is_never_below_the_simple_regret(rows):
     told = history([r[0] for r in rows], [r[1] for r in rows], [r[2] for r in rows])
-    simple, mean = (f(told, 5.0, target=1)[1] for f in (regret.simple_regret, regret.mean_regret))
+    simple = regret.simple_regret(told, 5.0, target=1)[1]
+    mean = regret.cumulative_regret(told, 5.0, target=1, mean=True)[1]
     assert (mean >= simple - 1e-9).all()
 
 
@@ -55,9 +56,11 @@ def test_runs_are_aggregated_where_all_of_them_spent():
     curves = [(np.array([1.0, 4.0]), np.array([INF, 3.0])), (np.array([2.0, 3.0, 9.0]), np.array([8.0, 1.0, 0.0]))]
     both = regret.aggregate(curves)
     assert both.capital.tolist() == [1, 2, 3, 4]
-    assert both.median.tolist() == [INF, 8, 1, 1]
+    assert both.median.tolist() == [INF, INF, INF, 2]
+    assert both.lower.tolist() == [INF, 8, 1, 1]
     assert both.upper.tolist() == [INF, INF, INF, 3]
     assert both.mean.tolist() == [INF, INF, INF, 2]
+    assert both.error.tolist() == pytest.approx([np.nan] * 3 + [1.0], nan_ok=True)
     assert both.runs == 2
 
 

@@ -66,5 +66,6 @@ def corners(domain: Domain) -> Array:
     if dim <= _ALL_CORNERS:
         points = np.array(np.meshgrid(*[[0.0, 1.0]] * dim)).reshape(dim, -1).T
     else:
-        points = np.random.default_rng(_SEED).integers(0, 2, size=(2**_ALL_CORNERS, dim)).astype(np.float64)
+        drawn = np.random.default_rng(_SEED).integers(0, 2, size=(2**_ALL_CORNERS, dim))
+        points = np.unique(drawn, axis=0).astype(np.float64)
     return np.ascontiguousarray(points[domain.contains(points)])

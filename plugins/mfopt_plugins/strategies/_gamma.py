@@ -1,7 +1,10 @@
 """The thresholds γ_m below which a fidelity is left for the next one: given, or grown while the method is stuck.
 
 γ_m starts at 1 % of the range of the initial values and is doubled when nothing above m was queried for more than
-λ_{m+1}/λ_m iterations (section "Choice of γ_m's"); the count then starts again. With `shrink` > 1, which is not in the
+λ_{m+1}/λ_m iterations (section "Choice of γ_m's"); the count then starts again. An iteration at a fidelity l < m counts
+as λ_l/λ_m of one: what matters is the capital, λ_{m+1} of it, that went by without a query above. With two fidelities
+that is the paper's rule; with more, the paper's counts every iteration as a whole, so that a few queries at fidelity 1
+would drive up the thresholds of all others. With `shrink` > 1, which is not in the
 paper, γ_m is divided by it after each query above m, but not below its start.
 """
 
@@ -21,11 +24,12 @@ class GammaRule:
     """γ_m for the positions 0..K−2; the target has no threshold."""
 
     def __init__(self, costs: Sequence[float], given: Sequence[float] | None, shrink: float) -> None:
+        self._costs = list(costs)
         self._patience = [high / low for low, high in pairwise(costs)]
         self._fixed = given is not None
         self._gamma = [float(g) for g in given or [0.0] * len(self._patience)]
         self._least = list(self._gamma)
-        self._waited = [0] * len(self._patience)
+        self._waited = [0.0] * len(self._patience)
         self._shrink = shrink
         self.started = self._fixed
 
@@ -45,12 +49,12 @@ class GammaRule:
             return
         for m, patience in enumerate(self._patience):
             if k > m:
-                self._waited[m] = 0
+                self._waited[m] = 0.0
                 self._gamma[m] = max(self._gamma[m] / self._shrink, self._least[m])
                 continue
-            self._waited[m] += 1
+            self._waited[m] += self._costs[k] / self._costs[m]
             if self._waited[m] > patience:
                 # Twice 0 is 0: a γ that started from constant values takes the width that holds the method here.
                 stuck = self._gamma[m] or (float(widths[m]) if np.isfinite(widths[m]) else 0.0)
                 self._gamma[m] = 2 * stuck
-                self._waited[m] = 0
+                self._waited[m] = 0.0

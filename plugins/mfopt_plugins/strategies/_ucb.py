@@ -6,6 +6,16 @@ After the initial design (see _cycle) an ask takes the first of these steps that
        repeated there
     2. x_t = argmax φ (eq. (mfgpucbDefn)); m_t = the smallest m with β_t^½ σ_m(x_t) ≥ γ_m, else M
 
+Not in the paper, in practical mode (measured in docs/defaults.md):
+
+    Contradictions. A value outside [μ − β½σ − ζ, μ + β½σ + ζ] of the position below contradicts the bounds. Values of
+    the initial design are checked where they do, and the best target value at each ask, since models change.
+
+    Doubt. Where φ(x_t) exceeds the best target value by at most SETTLED of the spread, the bounds say that nothing is
+    left to find. If they are right, a target query at x_t gains next to nothing; if one of them is wrong, it gains
+    nothing at all. So the target is asked by turns to refine, where its own mean is best, and elsewhere: at the
+    maximum of φ with β multiplied by 4, up to three times, until it promises something.
+
 The last target query that the capital pays for explores no more: it goes to the maximum of φ with β = 0.
 
 Pending queries count as told with their posterior mean. A failed point lowers φ around itself for the next outcomes.
@@ -33,6 +43,9 @@ from mfopt_plugins.strategies._gamma import GammaRule
 from mfopt_plugins.strategies._zeta import ZetaRule, excess
 
 Mode = Literal["practical", "theory"]
+
+SETTLED = 1e-4  # of the spread: gains below it are refinements
+_STEPS = 3  # factors of 4 by which doubt may raise β
 
 
 @dataclass(frozen=True)
@@ -65,6 +78,7 @@ class UCBStrategy(Cycle):
         a: float,
         b: float,
         affine: bool = False,
+        doubt: bool = False,
     ) -> None:
         if mode not in ("practical", "theory"):
             raise InputError(f'mode must be "practical" or "theory", got {mode!r}')
@@ -83,9 +97,10 @@ class UCBStrategy(Cycle):
             )
         super().__init__(initial_capital)
         self._corrects = affine
+        self._doubts = doubt
         self._mode = mode
-        self._given_zetas = None if zetas is None else _checked("zetas", zetas)
-        self._given_gammas = None if gammas is None else [g or 0.0 for g in _checked("gammas", gammas)]
+        self._given_zetas = None if zetas is None else _not_negative("zetas", zetas)
+        self._given_gammas = None if gammas is None else [g or 0.0 for g in _not_negative("gammas", gammas)]
         self._beta_factor = beta_factor
         self._gamma_shrink = gamma_shrink
         self._delta, self._xi, self._a, self._b = delta, xi, a, b
@@ -110,8 +125,9 @@ class UCBStrategy(Cycle):
         # A bound ζ_m that is given is one for the fidelity as it is.
         self._affine = Affine([self._corrects and zeta is None for zeta in zetas])
         self._gamma = GammaRule(costs, gammas, self._gamma_shrink)
-        self._to_check: list[tuple[Array, int, float]] = []  # queries whose value is to be held against ζ
-        self._checks: list[tuple[Array, int]] = []  # check queries to be made
+        self._to_check: list[tuple[Array, int, float]] = []  # values to be held against ζ
+        self._checked: set[tuple[bytes, int]] = set()  # points and positions that were asked for a check
+        self._refined = False  # whether the last target query was a refinement, so that it is doubt's turn
 
     def _needs_values(self) -> bool:
         return self._mode == "practical"
@@ -124,17 +140,25 @@ class UCBStrategy(Cycle):
             self._zeta.start(spread)
         if spread > 0 and not self._gamma.started:
             self._gamma.start(spread)
-        check = self._next_check(view, pending)
+        beta = self._beta(view.t)
+        check = self._next_check(view, pending, beta)
         if check is not None:
             return check
-        beta = self._beta(view.t)
         with self._models.hallucinated(pending):
-            choice = self._best(view, pending, beta, beta, last=False)
-            last = choice.k == self._top and view.remaining < 2 * self._costs[-1]
-            if last:
-                choice = self._best(view, pending, 0.0, beta, last=True)
+            choice = self._best(view, pending, beta, beta)
+            kind = "ucb"
+            settled = self._doubts and self._mode == "practical" and self._top > 0 and self._settled(choice)
+            if settled and self._refined:
+                beta, choice = self._elsewhere(view, pending, beta)
+                kind, self._refined = "doubt", choice.k < self._top  # until the target was asked elsewhere
+            if choice.k == self._top and view.remaining < 2 * self._costs[-1]:
+                text = "the capital pays for one more target query: it goes where the means are best"
+                kind, choice = "last target query", self._best(view, pending, 0.0, beta, None, text)
+            elif settled and kind == "ucb":
+                text = "the bounds promise next to nothing: refine where the target's mean is best"
+                kind, choice = "refinement", self._best(view, pending, 0.0, beta, [self._top], text)
+                self._refined = True
         self._gamma.queried(choice.k, choice.width)
-        kind = "last target query" if last else "ucb"
         return Suggestion(choice.u, self._used[choice.k], self._reason(kind, view.t, beta, choice))
 
     def tell(self, record: Record) -> None:
@@ -142,7 +166,7 @@ class UCBStrategy(Cycle):
         if record.y is not None and record.fidelity in self._used:
             k = self._used.index(record.fidelity)
             self._compare(record.u, k, record.y)
-            if record.asked and k > 0 and not self._design.issued(record.u, k):
+            if record.asked and k > 0:
                 self._to_check.append((record.u, k, record.y))
         super().tell(record)
 
@@ -153,25 +177,50 @@ class UCBStrategy(Cycle):
 
     # ------------------------------------------------------------------------------------------- step 1
 
-    def _next_check(self, view: View, pending: Sequence[Query]) -> Suggestion | None:
-        for u, k, y in self._to_check:
-            if self._zeta.learnt(k - 1) and self._visited.value(u, k - 1) is None:
-                difference = self._affine(k, y) - self._posterior(u)[0][k - 1]
-                if excess(abs(difference), self._affine.a[k] ** 2 * self._models.noise(k)) > self._zeta.neighbour:
-                    self._checks.append((u, k - 1))
-        self._to_check.clear()
-        while self._checks:
-            u, k = self._checks.pop(0)
-            known = self._visited.value(u, k) is not None
-            known = known or any(q.fidelity == self._used[k] and np.array_equal(q.u, u) for q in pending)
-            if known or not self._payable(k, view.remaining):
-                continue
-            beta = self._beta(view.t)
-            text = f"fidelity {self._used[k + 1]} differed here from this one's mean by more than ζ"
-            choice = self._at(u, k, text, beta)
-            self._gamma.queried(k, choice.width)
-            return Suggestion(u, self._used[k], self._reason("check of ζ", view.t, beta, choice))
+    def _next_check(self, view: View, pending: Sequence[Query], beta: float) -> Suggestion | None:
+        while self._to_check:
+            u, k, y = self._to_check.pop(0)
+            # The points of the initial design are where chance, not φ, put them: only contradictions count there.
+            width = sqrt(beta) if self._design.issued(u, k) else 0.0
+            if self._off(u, k, y, width) and self._checkable(u, k, view, pending):
+                return self._check(u, k, view, beta)
+        best = self._best_row()
+        if best is not None and self._off(*best, sqrt(beta)) and self._checkable(*best[:2], view, pending):
+            return self._check(*best[:2], view, beta)
         return None
+
+    def _off(self, u: Array, k: int, y: float, widths: float) -> bool:
+        """Whether the value y at position k lies off the mean one below by more than ζ and so many deviations."""
+        if not self._zeta.learnt(k - 1):
+            return False
+        mean, sigma = self._posterior(u)
+        noise = self._affine.a[k] ** 2 * self._models.noise(k)
+        difference = excess(abs(self._affine(k, y) - mean[k - 1]), noise)
+        return bool(difference > self._zeta.neighbour + widths * sigma[k - 1])
+
+    def _checkable(self, u: Array, k: int, view: View, pending: Sequence[Query]) -> bool:
+        """Whether the position below k does not know u yet, was not asked for it in vain, and can be paid."""
+        low = k - 1
+        waits = any(q.fidelity == self._used[low] and np.array_equal(q.u, u) for q in pending)
+        asked = waits or (u.tobytes(), low) in self._checked or self._visited.value(u, low) is not None
+        return not asked and self._payable(low, view.remaining)
+
+    def _check(self, u: Array, k: int, view: View, beta: float) -> Suggestion:
+        """The query of u one position below k."""
+        low = k - 1
+        self._checked.add((u.tobytes(), low))
+        text = f"fidelity {self._used[k]} differed here from this one's mean by more than ζ"
+        choice = self._at(u, low, text, beta)
+        self._gamma.queried(low, choice.width)
+        return Suggestion(u, self._used[low], self._reason("check of ζ", view.t, beta, choice))
+
+    def _best_row(self) -> tuple[Array, int, float] | None:
+        """The best target value with its point, where there is a fidelity below to hold it against."""
+        u, y = self._models.rows(self._top)
+        if self._top == 0 or self._mode == "theory" or len(y) == 0:
+            return None
+        row = int(np.argmax(y))
+        return u[row], self._top, float(y[row])
 
     def _compare(self, u: Array, k: int, y: float) -> None:
         """Hold the value against those of the same point at other fidelities."""
@@ -202,19 +251,44 @@ class UCBStrategy(Cycle):
 
     # ------------------------------------------------------------------------------------------- step 2
 
-    def _best(self, view: View, pending: Sequence[Query], beta: float, width_beta: float, last: bool) -> _Choice:
-        """x_t and m_t; `beta` is for x_t, `width_beta` for what is compared with γ."""
+    def _best(
+        self,
+        view: View,
+        pending: Sequence[Query],
+        beta: float,
+        width_beta: float,
+        bounds: list[int] | None = None,
+        text: str | None = None,
+    ) -> _Choice:
+        """x_t and m_t; `beta` is for x_t, `width_beta` for what is compared with γ.
+
+        `bounds` are the positions whose bounds make φ, by default those informed; with a `text` the target is asked.
+        """
         top, depth = self._top, self._spread or 1.0
-        u, lowered = self._search.maximum(self._acquisition(beta), top, view, pending, depth)
-        choice = self._fidelity_at(u, view, pending, width_beta, last)
+        acquisition = self._acquisition(beta, self._informed() if bounds is None else bounds)
+        u, lowered = self._search.maximum(acquisition, top, view, pending, depth)
+        choice = self._fidelity_at(u, view, pending, width_beta, text)
         if choice.k == top and self._search.needless(u, top, pending):
             u = self._search.fresh(lowered, u, top, view, pending)
-            choice = self._fidelity_at(u, view, pending, width_beta, last)
+            choice = self._fidelity_at(u, view, pending, width_beta, text)
         return choice
 
-    def _acquisition(self, beta: float) -> MultiFidelityUCB:
-        """φ over the fidelities that have data; in theory mode, as in the algorithm, over all."""
-        informed = self._informed()
+    def _settled(self, choice: _Choice) -> bool:
+        """Whether the bounds promise no more than a refinement of the best target value."""
+        y = self._models.rows(self._top)[1]
+        return len(y) > 0 and float(np.min(choice.phi)) - float(np.max(y)) <= SETTLED * self._spread
+
+    def _elsewhere(self, view: View, pending: Sequence[Query], beta: float) -> tuple[float, _Choice]:
+        """A β so large that the bounds promise something, and what it chooses."""
+        for _ in range(_STEPS):
+            beta *= 4
+            choice = self._best(view, pending, beta, beta)
+            if not self._settled(choice):
+                break
+        return beta, choice
+
+    def _acquisition(self, beta: float, informed: list[int]) -> MultiFidelityUCB:
+        """φ over these positions."""
         return MultiFidelityUCB(
             [self._affine.model(k, self._models.models[k]) for k in informed],
             # The fused bound of a surrogate knows only its own models, not corrected ones.
@@ -232,12 +306,12 @@ class UCBStrategy(Cycle):
         every = range(len(self._used))
         return list(every) if self._mode == "theory" else [k for k in every if self._models.count(k)]
 
-    def _fidelity_at(self, u: Array, view: View, pending: Sequence[Query], beta: float, last: bool) -> _Choice:
-        """m_t at x_t: the smallest m with β_t^½ σ_m ≥ γ_m, else M."""
+    def _fidelity_at(self, u: Array, view: View, pending: Sequence[Query], beta: float, text: str | None) -> _Choice:
+        """m_t at x_t: the smallest m with β_t^½ σ_m ≥ γ_m, else M; M for the reason `text` where one is given."""
         top = len(self._used) - 1
         choice = self._at(u, top, "", beta)
-        if last:
-            return _moved(choice, top, "the capital pays for one more target query: it goes where the means are best")
+        if text is not None:
+            return _moved(choice, top, text)
         discrete = self._mode == "theory" and self._problem.domain.points is not None
         for k in range(top):
             wide = choice.width[k] >= choice.gammas[k]
@@ -324,7 +398,7 @@ class UCBStrategy(Cycle):
         return zetas
 
 
-def _checked(name: str, values: Sequence[float | None]) -> list[float | None]:
+def _not_negative(name: str, values: Sequence[float | None]) -> list[float | None]:
     for value in values:
         if value is not None and not 0 <= value < inf:
             raise InputError(f"{name} must be finite and not negative, got {list(values)}")

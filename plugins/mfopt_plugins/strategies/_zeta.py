@@ -59,16 +59,20 @@ class ZetaRule:
         top = len(self._given) - 1
         return np.array([(top - k) * self.neighbour if z is None else z for k, z in enumerate(self._given)])
 
+    def violated(self, difference: float) -> None:
+        """Take a difference of neighbours: ζ becomes twice one that it does not allow."""
+        if self._zeta is None:
+            self._largest = max(self._largest, difference)
+        elif difference > self._zeta:
+            self._zeta = 2 * difference
+
     def compare(self, k: int, y: float, other: int, y_other: float, noise: float) -> None:
         """Take the values of one point at two positions; `noise` is the variance of their difference by noise alone."""
         low, high = min(k, other), max(k, other)
         difference = excess(y - y_other, noise)
         if self.learnt(low):
             if high - low == 1:
-                if self._zeta is None:
-                    self._largest = max(self._largest, difference)
-                elif difference > self._zeta:
-                    self._zeta = 2 * difference
+                self.violated(difference)
             return
         if self.learnt(high):
             return

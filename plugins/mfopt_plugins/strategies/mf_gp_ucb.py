@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from mfopt_plugins.strategies._ucb import Mode, UCBStrategy
 
@@ -23,6 +24,8 @@ class MFGPUCB(UCBStrategy):
     affine           practical mode, not in the paper: fidelities whose ζ_m is not given are corrected towards the
                      target by a scale and an offset learnt from pairs (see _affine). For cheap fidelities that are
                      correlated with the target but scaled or shifted. Means in trial.reason are corrected ones.
+    doubt            practical mode, not in the paper: where the models say that nothing is left to be found, every
+                     second query looks elsewhere (see _ucb).
 
     With surrogate="ar1" (one for all fidelities) the bounds φ_m are those of one joint posterior, in which cheap values
     also narrow the target's bound; not in the paper either.
@@ -41,5 +44,25 @@ class MFGPUCB(UCBStrategy):
         a: float = 1.0,
         b: float = 1.0,
         affine: bool = False,
+        doubt: bool = True,
     ) -> None:
-        super().__init__(mode, zetas, gammas, initial_capital, beta_factor, gamma_shrink, delta, xi, a, b, affine)
+        super().__init__(
+            mode, zetas, gammas, initial_capital, beta_factor, gamma_shrink, delta, xi, a, b, affine, doubt
+        )
+
+    def options(self) -> dict[str, Any]:
+        """The arguments of the constructor, for studies."""
+        return {
+            "mode": self._mode,
+            "zetas": self._given_zetas,
+            "gammas": self._given_gammas,
+            "initial_capital": self._initial_capital,
+            "beta_factor": self._beta_factor,
+            "gamma_shrink": self._gamma_shrink,
+            "delta": self._delta,
+            "xi": self._xi,
+            "a": self._a,
+            "b": self._b,
+            "affine": self._corrects,
+            "doubt": self._doubts,
+        }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from mfopt.protocols import Array, BoolArray
 from mfopt_plugins.surrogates._gp import GaussianProcess, Hyper
 from mfopt_plugins.surrogates._learning import Fixed
 from mfopt_plugins.surrogates._memory import Memory, keys_of
-from mfopt_plugins.surrogates._model import GPModel
+from mfopt_plugins.surrogates._model import GPModel, fit_together, options_of
 
 
 class CompiledModel(GPModel):
@@ -81,9 +81,19 @@ class CompiledSurrogate:
         """A fresh model without data; `noise` is the known noise variance, None when it is to be learnt."""
         return CompiledModel(self._make, self.kernel, dim, noise, self._given)
 
+    def fit_together(
+        self, models: Sequence[CompiledModel], rows: Sequence[tuple[Array, Array]], rng: np.random.Generator
+    ) -> None:
+        """Learn one kernel for all these models from their rows, (u, y) each, and condition each on its own alone."""
+        fit_together(models, rows, rng)
+
     def bound(self, models: Sequence[CompiledModel], beta: float, zetas: Sequence[float]) -> CompiledBound:
         """φ over these models, fused."""
         return CompiledBound(models, beta, zetas)
+
+    def options(self) -> dict[str, Any]:
+        """The arguments of the constructor, for studies."""
+        return options_of(self._given)
 
     def _make(self, hyper: Hyper) -> GaussianProcess:
         return mfopt_core.GP(self.kernel, hyper.lengthscale, hyper.scale, hyper.noise, mean=hyper.mean, nu=self.nu)

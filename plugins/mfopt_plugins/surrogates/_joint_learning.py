@@ -16,7 +16,7 @@ from scipy.optimize import minimize
 from mfopt.protocols import Array
 from mfopt_plugins.surrogates._autoregression import Autoregression, Levels
 from mfopt_plugins.surrogates._gp import Hyper
-from mfopt_plugins.surrogates._learning import LEARNING_ROWS, NOISE_FLOOR, default_hyper
+from mfopt_plugins.surrogates._learning import LEARNING_ROWS, NOISE_FLOOR, default_hyper, subsets
 
 _MAX_ITERATIONS, _MAX_WARM = 60, 25  # of an ascent from the priors, of one from the previous optimum
 _DISCREPANCY = 0.1  # centre of the prior of a discrepancy's scale
@@ -61,7 +61,7 @@ def learn_scales(
         low[1 - levels :] = -_RHO_LIMIT if rho is None else rho
         high[1 - levels :] = _RHO_LIMIT if rho is None else rho
     free = low < high
-    u, level, y = stacked([_subset(*pair, LEARNING_ROWS // levels, rng) for pair in rows])
+    u, level, y = stacked(subsets(rows, LEARNING_ROWS, rng))
 
     def negative(theta_free: Array) -> tuple[float, Array]:
         theta = low.copy()
@@ -99,13 +99,6 @@ def stacked(rows: Sequence[tuple[Array, Array]]) -> tuple[Array, Levels, Array]:
     """All rows below each other, with their levels."""
     level = np.repeat(np.arange(len(rows), dtype=np.int64), [len(y) for _, y in rows])
     return np.vstack([u for u, _ in rows]), level, np.concatenate([y for _, y in rows])
-
-
-def _subset(u: Array, y: Array, most: int, rng: np.random.Generator) -> tuple[Array, Array]:
-    if len(y) <= most:
-        return u, y
-    rows = np.sort(rng.choice(len(y), most, replace=False))
-    return u[rows], y[rows]
 
 
 def _pack(scales: Scales) -> Array:

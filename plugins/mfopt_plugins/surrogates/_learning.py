@@ -1,17 +1,23 @@
 """Hyper-parameters by maximising the log marginal likelihood under weak priors, with analytic gradients.
 
+Learnt from one fidelity, or from several at once, whose processes then have the same kernel: the paper's assumption,
+f⁽ᵐ⁾ ~ GP(0, κ) for every m (section "Problem Set Up"). The likelihood of several is the product of theirs. So a
+fidelity with few rows, or with rows near the maximum only, as the target's are, has a kernel that was learnt from the
+many and widespread rows of the others.
+
 Everything here is on standardised values (mean 0, variance 1), so that the priors mean the same for every function:
 
-    log ℓ_j   ~ N(log(0.5 √d), 1.2²)   in unit coordinates; typical distances in [0, 1]^d grow like √d
-    log scale ~ N(log 2, 2²)
-    log noise ~ N(log 1e-5, 4²), and noise ≥ NOISE_FLOOR: deterministic functions are nearly interpolated
-    mean      ~ N(0, 1)
+    log ℓ_j     ~ N(log(0.5 √d), 1.2²)   in unit coordinates; typical distances in [0, 1]^d grow like √d
+    log scale   ~ N(log 2, 2²)
+    log noise_m ~ N(log 1e-5, 4²), and noise ≥ NOISE_FLOOR: deterministic functions are nearly interpolated
+    mean_m      ~ N(0, 1), any two of them with correlation 1 − MEANS_APART²: fidelities have about the same level
 
-θ = (log ℓ_1..d, log scale, log noise, mean). L-BFGS-B from a few starts; entries that are given stay fixed.
+θ = (log ℓ_1..d, log scale, log noise_1..K, mean_1..K). L-BFGS-B from a few starts; entries that are given stay fixed.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,10 +26,10 @@ from scipy.optimize import minimize
 from mfopt.protocols import Array
 from mfopt_plugins.surrogates._gp import Hyper, MakeGP
 
-NOISE_FLOOR = 1e-8
-LEARNING_ROWS = 300  # beyond, a random subset of the rows: O(n³) an evaluation, and little is left to learn
+NOISE_FLOOR = 1e-9
+LEARNING_ROWS = 300  # of all fidelities; beyond, a random subset: O(n³) an evaluation, and little is left to learn
+MEANS_APART = 0.3  # deviation of a fidelity's mean from that of another, over √2
 _MAX_ITERATIONS = 60
-_LOG_SCALE, _LOG_NOISE, _MEAN = -3, -2, -1
 
 
 @dataclass(frozen=True)
@@ -43,51 +49,54 @@ def default_hyper(dim: int) -> Hyper:
 
 def learn(
     make: MakeGP,
-    u: Array,
-    y: Array,
-    fixed: Fixed,
-    start: Hyper | None,
+    rows: Sequence[tuple[Array, Array]],
+    fixed: Sequence[Fixed],
+    start: Sequence[Hyper] | None,
     rng: np.random.Generator,
     draws: int,
     afresh: bool = True,
-) -> Hyper:
-    """The maximum a posteriori hyper-parameters for standardised values `y` at `u`.
+) -> list[Hyper]:
+    """The maximum a posteriori hyper-parameters for standardised `rows`, (u, y) per fidelity.
 
-    Starts: `start` (the previous optimum), with `afresh` or without `start` also the centre of the priors, and `draws`
-    points drawn from the priors.
+    `fixed` agree between the fidelities but for noise. Starts: `start` (the previous optimum), with `afresh` or without
+    `start` also the centre of the priors, and `draws` points drawn from the priors.
     """
-    dim = u.shape[1]
-    centre = _pack(default_hyper(dim))
-    sigma = np.concatenate([np.full(dim, 1.2), [2.0, 4.0, 1.0]])
-    location = centre.copy()
-    low = location - 4 * sigma
-    high = location + 4 * sigma
-    low[_LOG_NOISE] = np.log(NOISE_FLOOR)
-    high[_LOG_NOISE] = np.log(2.0)
+    count, dim = len(rows), rows[0][0].shape[1]
+    centre = _pack([default_hyper(dim)] * count)
+    covariance = _prior_covariance(count, dim)
+    precision = np.linalg.inv(covariance)
+    sigma = np.sqrt(np.diag(covariance))
+    low, high = centre - 4 * sigma, centre + 4 * sigma
+    noises = slice(dim + 1, dim + 1 + count)
+    low[noises], high[noises] = np.log(NOISE_FLOOR), np.log(2.0)
     _fix(low, fixed)
     _fix(high, fixed)
     free = low < high
     if not free.any():
         return _unpack(low, fixed)
-    if len(y) > LEARNING_ROWS:
-        rows = np.sort(rng.choice(len(y), LEARNING_ROWS, replace=False))
-        u, y = u[rows], y[rows]
+    rows = subsets(rows, LEARNING_ROWS, rng)
 
     def negative(theta_free: Array) -> tuple[float, Array]:
         theta = low.copy()
         theta[free] = theta_free
-        gp = make(_unpack(theta, fixed))
-        gp.extend(u, y)
-        value, slope = gp.log_marginal_likelihood(grad=True)
-        pull = (theta - location) / sigma
-        value -= 0.5 * float(pull[free] @ pull[free])
-        slope = slope - pull / sigma
+        pull = np.where(free, theta - centre, 0.0)
+        slope = -precision @ pull
+        value = 0.5 * float(pull @ slope)
+        for k, (hyper, (u, y)) in enumerate(zip(_unpack(theta, fixed), rows, strict=True)):
+            if len(y) == 0:
+                continue
+            gp = make(hyper)
+            gp.extend(u, y)
+            own, own_slope = gp.log_marginal_likelihood(grad=True)
+            value += own
+            slope[: dim + 1] += own_slope[: dim + 1]
+            slope[[dim + 1 + k, dim + 1 + count + k]] += own_slope[dim + 1 :]
         if not (np.isfinite(value) and np.isfinite(slope).all()):
             return 1e25, np.zeros(int(free.sum()))
         return -value, -slope[free]
 
     starts = ([] if start is None else [_pack(start)]) + ([centre] if afresh or start is None else [])
-    starts += [location + sigma * rng.standard_normal(len(sigma)) for _ in range(draws)]
+    starts += [centre + sigma * rng.standard_normal(len(sigma)) for _ in range(draws)]
     best, best_value = None, np.inf
     for theta in starts:
         found = minimize(
@@ -105,24 +114,58 @@ def learn(
     return _unpack(theta, fixed)
 
 
-def _pack(hyper: Hyper) -> Array:
-    noise = max(hyper.noise, NOISE_FLOOR)
-    return np.concatenate([np.log(hyper.lengthscale), [np.log(hyper.scale), np.log(noise), hyper.mean]])
+def subsets(rows: Sequence[tuple[Array, Array]], most: int, rng: np.random.Generator) -> list[tuple[Array, Array]]:
+    """At most about `most` rows in all, drawn at random: the largest sets are cut to one size, the others stay."""
+    sizes = [len(y) for _, y in rows]
+    room, cut = most, 0
+    for left, size in zip(range(len(sizes), 0, -1), sorted(sizes), strict=True):
+        cut = max(room // left, 1)
+        room -= min(size, cut)
+    return [_subset(u, y, cut, rng) for u, y in rows]
 
 
-def _unpack(theta: Array, fixed: Fixed) -> Hyper:
-    # A noise that is known to be 0 has no logarithm, so the fixed value is taken as it is.
-    noise = float(np.exp(theta[_LOG_NOISE])) if fixed.noise is None else fixed.noise
-    return Hyper(np.exp(theta[:_LOG_SCALE]), float(np.exp(theta[_LOG_SCALE])), noise, float(theta[_MEAN]))
+def _subset(u: Array, y: Array, most: int, rng: np.random.Generator) -> tuple[Array, Array]:
+    if len(y) <= most:
+        return u, y
+    rows = np.sort(rng.choice(len(y), most, replace=False))
+    return u[rows], y[rows]
 
 
-def _fix(bound: Array, fixed: Fixed) -> None:
+def _prior_covariance(count: int, dim: int) -> Array:
+    covariance = np.diag(np.concatenate([np.full(dim, 1.2**2), [2.0**2], np.full(count, 4.0**2), np.ones(count)]))
+    covariance[-count:, -count:] = 1.0 - MEANS_APART**2 * (1.0 - np.eye(count))
+    return covariance
+
+
+def _pack(hypers: Sequence[Hyper]) -> Array:
+    kernel = hypers[0]
+    noises = [max(hyper.noise, NOISE_FLOOR) for hyper in hypers]
+    means = [hyper.mean for hyper in hypers]
+    return np.concatenate([np.log(kernel.lengthscale), [np.log(kernel.scale)], np.log(noises), means])
+
+
+def _unpack(theta: Array, fixed: Sequence[Fixed]) -> list[Hyper]:
+    count = len(fixed)
+    dim = len(theta) - 1 - 2 * count
+    lengthscale, scale = np.exp(theta[:dim]), float(np.exp(theta[dim]))
+    hypers = []
+    for k, given in enumerate(fixed):
+        # A noise that is known to be 0 has no logarithm, so the fixed value is taken as it is.
+        noise = float(np.exp(theta[dim + 1 + k])) if given.noise is None else given.noise
+        hypers.append(Hyper(lengthscale, scale, noise, float(theta[dim + 1 + count + k])))
+    return hypers
+
+
+def _fix(bound: Array, fixed: Sequence[Fixed]) -> None:
     """Set the entries of a bound that are given, so that lower and upper bound agree there."""
-    if fixed.lengthscale is not None:
-        bound[:_LOG_SCALE] = np.log(fixed.lengthscale)
-    if fixed.scale is not None:
-        bound[_LOG_SCALE] = np.log(fixed.scale)
-    if fixed.noise is not None:
-        bound[_LOG_NOISE] = np.log(max(fixed.noise, NOISE_FLOOR))
-    if fixed.mean is not None:
-        bound[_MEAN] = fixed.mean
+    count = len(fixed)
+    dim = len(bound) - 1 - 2 * count
+    if fixed[0].lengthscale is not None:
+        bound[:dim] = np.log(fixed[0].lengthscale)
+    if fixed[0].scale is not None:
+        bound[dim] = np.log(fixed[0].scale)
+    for k, given in enumerate(fixed):
+        if given.noise is not None:
+            bound[dim + 1 + k] = np.log(max(given.noise, NOISE_FLOOR))
+        if given.mean is not None:
+            bound[dim + 1 + count + k] = given.mean

@@ -34,14 +34,14 @@ class Memory:
         if len(keys) > room:
             mean, var = self.gp.posterior(u)
             return np.asarray(mean + np.sqrt(beta * var) + zeta)
-        new = [i for i, key in enumerate(keys) if key not in self._known]
+        new = {key: i for i, key in enumerate(keys) if key not in self._known}  # a key may come twice
         if self._lattice is None or len(self._known) + len(new) > room:
             self._lattice = self.gp.track(np.empty((0, u.shape[1])), capacity=CAPACITY)
             self._known.clear()
-            new = list({key: i for i, key in enumerate(keys)}.values())
+            new = {key: i for i, key in enumerate(keys)}
         if new:
-            first = self._lattice.add(u[new])
-            self._known.update({keys[i]: first + k for k, i in enumerate(new)})
+            first = self._lattice.add(u[list(new.values())])
+            self._known.update({key: first + k for k, key in enumerate(new)})
         return self._lattice.bounds([self._known[key] for key in keys], beta, zeta)
 
     def tracked(self, points: Array) -> mfopt_core.Tracked:

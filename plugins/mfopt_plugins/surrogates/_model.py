@@ -6,7 +6,7 @@ built in the unit of y, so that its posterior needs no conversion and bounds of 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from math import sqrt
 from typing import Any
 
@@ -41,20 +41,7 @@ class GPModel:
 
     def fit(self, u: Array, y: Array, rng: np.random.Generator) -> None:
         """Learn the hyper-parameters from these rows and condition on them alone."""
-        if len(y) == 0:
-            self.truncate(0)
-            return
-        offset, unit = self._standard(y)
-        fixed = self._fixed(offset, unit)
-        if self._learnt is None or len(y) >= _AFRESH * self._searched:
-            draws, afresh, self._searched = int(self._learnt is None), True, len(y)
-        else:
-            draws, afresh = 0, False
-        hyper = learn(self._make, u, (y - offset) / unit, fixed, self._learnt, rng, draws, afresh)
-        self._learnt = hyper
-        self._hyper = self._in_unit_of_y(hyper, offset, unit)
-        self.gp = self._make(self._hyper)
-        self.gp.extend(u, y)
+        fit_together([self], [(u, y)], rng)
 
     def extend(self, u: Array, y: Array) -> None:
         """Condition on more rows; hyper-parameters stay."""
@@ -114,6 +101,30 @@ class GPModel:
         )
 
 
+def fit_together(models: Sequence[GPModel], rows: Sequence[tuple[Array, Array]], rng: np.random.Generator) -> None:
+    """Learn one kernel for all these models from their rows, (u, y) each, and condition each on its own alone."""
+    counts = [len(y) for _, y in rows]
+    total, lead = sum(counts), models[0]
+    if total == 0:
+        for model in models:
+            model.truncate(0)
+        return
+    offset, unit = lead._standard(rows[int(np.argmax(counts))][1])
+    before = [model._learnt for model in models if model._learnt is not None]
+    start = before if len(before) == len(models) else None
+    afresh = start is None or total >= _AFRESH * lead._searched
+    if afresh:
+        lead._searched = total
+    standard = [(u, (y - offset) / unit) for u, y in rows]
+    fixed = [model._fixed(offset, unit) for model in models]
+    learnt = learn(lead._make, standard, fixed, start, rng, int(start is None), afresh)
+    for model, hyper, (u, y) in zip(models, learnt, rows, strict=True):
+        model._learnt = hyper
+        model._hyper = model._in_unit_of_y(hyper, offset, unit)
+        model.gp = model._make(model._hyper)
+        model.gp.extend(u, y)
+
+
 def _complete(hyper: Hyper, fixed: Fixed) -> Hyper:
     """`hyper` with what is fixed put in."""
     return Hyper(
@@ -122,6 +133,12 @@ def _complete(hyper: Hyper, fixed: Fixed) -> Hyper:
         hyper.noise if fixed.noise is None else fixed.noise,
         hyper.mean if fixed.mean is None else fixed.mean,
     )
+
+
+def options_of(given: Fixed) -> dict[str, Any]:
+    """The other way round: what given_hyper was called with."""
+    lengthscale = None if given.lengthscale is None else given.lengthscale.tolist()
+    return {"lengthscale": lengthscale, "scale": given.scale, "mean": given.mean}
 
 
 def given_hyper(lengthscale: float | Array | None, scale: float | None, mean: float | None) -> Fixed:

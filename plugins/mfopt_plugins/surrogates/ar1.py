@@ -28,6 +28,7 @@ class AR1:
         if rho is not None and not isfinite(rho):
             raise InputError(f"rho must be finite, got {rho}")
         self._rho = rho
+        self._nu = nu
         self._single = SE() if nu is None else Matern(nu)
 
     def model(self, dim: int, noise: float | None = None) -> Model:

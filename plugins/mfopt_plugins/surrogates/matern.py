@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from math import isfinite
+from typing import Any
 
 from mfopt.errors import InputError
 from mfopt.protocols import Array
@@ -29,4 +30,9 @@ class Matern(CompiledSurrogate):
         if not (isfinite(nu) and nu > 0):
             raise InputError(f"nu must be positive and finite, got {nu}")
         kernel = _CLOSED.get(nu, "matern")
+        self._nu = nu
         super().__init__(kernel, nu if kernel == "matern" else None, given_hyper(lengthscale, scale, mean))
+
+    def options(self) -> dict[str, Any]:
+        """The arguments of the constructor, for studies."""
+        return {"nu": self._nu, **super().options()}

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
 from mfopt.protocols import Array
-from mfopt_plugins.surrogates._model import GPModel, given_hyper
+from mfopt_plugins.surrogates._model import GPModel, fit_together, given_hyper, options_of
 from mfopt_plugins.surrogates._python_gp import PythonGP
 
 
@@ -18,6 +23,16 @@ class SEPython:
     ) -> None:
         self._given = given_hyper(lengthscale, scale, mean)
 
+    def options(self) -> dict[str, Any]:
+        """The arguments of the constructor, for studies."""
+        return options_of(self._given)
+
     def model(self, dim: int, noise: float | None = None) -> GPModel:
         """A fresh model without data; `noise` is the known noise variance, None when it is to be learnt."""
         return GPModel(PythonGP, "se", dim, noise, self._given)
+
+    def fit_together(
+        self, models: Sequence[GPModel], rows: Sequence[tuple[Array, Array]], rng: np.random.Generator
+    ) -> None:
+        """Learn one kernel for all these models from their rows, (u, y) each, and condition each on its own alone."""
+        fit_together(models, rows, rng)
