@@ -25,22 +25,22 @@ def plot_run(optimizer: Optimizer, path: str | PathLike[str], optimum: float | N
     figure = Figure(figsize=(13, 4), layout="constrained")
     where, found, counts = figure.subplots(1, 3)
     _draw_queries(where, optimizer)
-    _draw_progress(found, optimizer, optimum)
-    _draw_counts(counts, optimizer)
+    draw_progress(found, optimizer, optimum)
+    draw_counts(counts, optimizer)
     figure.savefig(path, dpi=110)
 
 
-def _colour(m: int, fidelities: int) -> str:
+def fidelity_colour(m: int, fidelities: int) -> str:
     return TARGET if m == fidelities - 1 else COLOURS[m % len(COLOURS)]
 
 
-def _names(optimizer: Optimizer) -> list[str]:
+def fidelity_names(optimizer: Optimizer) -> list[str]:
     return [f"{fidelity.name} (cost {fidelity.cost:g})" for fidelity in optimizer.fidelities]
 
 
 def _draw_queries(axes: Any, optimizer: Optimizer) -> None:
     history = optimizer.history
-    names = _names(optimizer)
+    names = fidelity_names(optimizer)
     two = optimizer.domain.decode(np.full((1, optimizer.domain.dim), 0.5)).shape[1] == 2
     capital = np.cumsum(history.cost)
     for m, name in enumerate(names):
@@ -48,8 +48,8 @@ def _draw_queries(axes: Any, optimizer: Optimizer) -> None:
         x, y = (history.x[rows, 0], history.x[rows, 1]) if two else (capital[rows], history.y[rows])
         target = m == len(names) - 1
         axes.scatter(
-            x, y, s=36 if target else 14, marker="o" if target else ".", color=_colour(m, len(names)), label=name,
-            zorder=2 + m,
+            x, y, s=36 if target else 14, marker="o" if target else ".", color=fidelity_colour(m, len(names)),
+            label=name, zorder=2 + m,
         )
     best = optimizer.best
     if two and best is not None:
@@ -60,7 +60,7 @@ def _draw_queries(axes: Any, optimizer: Optimizer) -> None:
     axes.legend(fontsize=8)
 
 
-def _draw_progress(axes: Any, optimizer: Optimizer, optimum: float | None) -> None:
+def draw_progress(axes: Any, optimizer: Optimizer, optimum: float | None) -> None:
     history = optimizer.history
     maximise = optimizer.direction == "maximize"
     if optimum is not None:
@@ -75,20 +75,22 @@ def _draw_progress(axes: Any, optimizer: Optimizer, optimum: float | None) -> No
         usable = (history.fidelity == len(optimizer.fidelities) - 1) & (history.status == "ok")
         worst = -np.inf if maximise else np.inf
         best = (np.maximum if maximise else np.minimum).accumulate(np.where(usable, history.y, worst))
-        axes.step(capital, best, where="post", color=TARGET)
-        axes.set_ylabel("best value at the target")
+        axes.plot(capital[usable], history.y[usable], ".", color=TARGET, alpha=0.4, label="target values")
+        axes.step(capital, best, where="post", color=TARGET, label="best so far")
+        axes.legend(fontsize=8)
+        axes.set_ylabel("value at the target")
     axes.set_xlabel("capital spent Λ")
     axes.set_title("What it found")
     axes.grid(alpha=0.3)
 
 
-def _draw_counts(axes: Any, optimizer: Optimizer) -> None:
+def draw_counts(axes: Any, optimizer: Optimizer) -> None:
     history = optimizer.history
-    names = _names(optimizer)
+    names = fidelity_names(optimizer)
     capital = np.cumsum(history.cost)
     for m, name in enumerate(names):
         axes.step(
-            capital, np.cumsum(history.fidelity == m), where="post", color=_colour(m, len(names)), label=name
+            capital, np.cumsum(history.fidelity == m), where="post", color=fidelity_colour(m, len(names)), label=name
         )
     axes.set_xlabel("capital spent Λ")
     axes.set_ylabel("queries")

@@ -1,59 +1,19 @@
 """The paper's synthetic problems (appendix, "Description of Synthetic Experiments").
 
-Every function takes rows (q, d) and gives (q,), or one point (d,) and gives a float. Optima, maximisers and the bounds
-ζ_m = ‖f⁽ᴹ⁾ − f⁽ᵐ⁾‖∞ were computed to about 12 digits by local optimisation from many starts and are stored.
+Optima, maximisers and the bounds ζ_m = ‖f⁽ᴹ⁾ − f⁽ᵐ⁾‖∞ were computed to about 12 digits by local optimisation from many
+starts and are stored.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from functools import wraps
+from dataclasses import replace
 
 import numpy as np
 
 from mfopt.box import Box
-from mfopt.errors import InputError
+from mfopt.problems.benchmark import Benchmark, Function, by_rows
 from mfopt.protocols import Array
-
-Function = Callable[[Array], Array]
-
-
-@dataclass(frozen=True)
-class Benchmark:
-    """A problem whose optimum is known."""
-
-    name: str
-    functions: list[Function]  # f⁽¹⁾ .. f⁽ᴹ⁾
-    domain: Box
-    costs: list[float]  # λ_1 < ... < λ_M
-    optimum: float  # f* = max f⁽ᴹ⁾
-    argmax: Array  # where, in the units of the domain
-    zetas: list[float]  # ‖f⁽ᴹ⁾ − f⁽ᵐ⁾‖∞, the last 0
-
-
-def names() -> tuple[str, ...]:
-    """The names that `get` knows."""
-    return tuple(_MAKERS)
-
-
-def get(name: str) -> Benchmark:
-    """The problem of this name, freshly made."""
-    if name not in _MAKERS:
-        raise InputError(f"a problem's name must be one of {', '.join(_MAKERS)}, got {name!r}")
-    return _MAKERS[name]()
-
-
-def _by_rows(formula: Function) -> Function:
-    """Let a formula for rows (q, d) also take a single point (d,)."""
-
-    @wraps(formula)
-    def function(x: Array) -> Array:
-        points = np.asarray(x, dtype=np.float64)
-        values = formula(np.atleast_2d(points))
-        return values if points.ndim == 2 else values[0]
-
-    return function
 
 
 def _currin_formula(x1: Array, x2: Array) -> Array:
@@ -63,12 +23,12 @@ def _currin_formula(x1: Array, x2: Array) -> Array:
     return (1 - decay) * top / (100 * x1**3 + 500 * x1**2 + 4 * x1 + 20)
 
 
-@_by_rows
+@by_rows
 def _currin(x: Array) -> Array:
     return _currin_formula(x[:, 0], x[:, 1])
 
 
-@_by_rows
+@by_rows
 def _currin_low(x: Array) -> Array:
     left, right = x[:, 0] - 0.05, x[:, 0] + 0.05
     down, up = np.maximum(0.0, x[:, 1] - 0.05), x[:, 1] + 0.05
@@ -76,12 +36,12 @@ def _currin_low(x: Array) -> Array:
     return np.asarray(sum(corners) / 4)
 
 
-@_by_rows
+@by_rows
 def _negative_currin(x: Array) -> Array:
     return -_currin_formula(x[:, 0], x[:, 1])
 
 
-@_by_rows
+@by_rows
 def _park(x: Array) -> Array:
     x1, x2, x3, x4 = x.T
     # x₁/2·(√(1 + s/x₁²) − 1) = (√(x₁² + s) − x₁)/2 for x₁ > 0, and its limit at x₁ = 0.
@@ -89,7 +49,7 @@ def _park(x: Array) -> Array:
     return np.asarray(first + (x1 + 3 * x4) * np.exp(1 + np.sin(x3)))
 
 
-@_by_rows
+@by_rows
 def _park_low(x: Array) -> Array:
     x1, x2, x3, _ = x.T
     return np.asarray((1 + np.sin(x1) / 10) * _park(x) - 2 * x1**2 + x2**2 + x3**2 + 0.5)
@@ -101,12 +61,12 @@ def _borehole_formula(x: Array, factor: float, constant: float) -> Array:
     return np.asarray(factor * x3 * (x4 - x6) / (ratio * (constant + x3 / x5) + 2 * x7 * x3 / (x1**2 * x8)))
 
 
-@_by_rows
+@by_rows
 def _borehole(x: Array) -> Array:
     return _borehole_formula(x, 2 * np.pi, 1.0)
 
 
-@_by_rows
+@by_rows
 def _borehole_low(x: Array) -> Array:
     return _borehole_formula(x, 5.0, 1.5)
 
@@ -148,7 +108,7 @@ def _hartmann(a: Array, p: Array, below: int) -> Function:
     """f⁽ᵐ⁾ with α⁽ᵐ⁾ = α + (M − m)δ; `below` is M − m."""
     alpha = _ALPHA + below * _DELTA
 
-    @_by_rows
+    @by_rows
     def hartmann(x: Array) -> Array:
         squares = (x[:, None, :] - p) ** 2
         return np.asarray(np.exp(-np.sum(a * squares, axis=2)) @ alpha)
@@ -217,6 +177,14 @@ def _make_hartmann3() -> Benchmark:
     )
 
 
+def _make_hartmann3_two() -> Benchmark:
+    """The upper two of the three fidelities, for the study of γ."""
+    three = _make_hartmann3()
+    return replace(
+        three, name="hartmann3-two", functions=three.functions[1:], costs=[1.0, 10.0], zetas=three.zetas[1:]
+    )
+
+
 def _make_hartmann6() -> Benchmark:
     return Benchmark(
         name="hartmann6",
@@ -238,11 +206,12 @@ def _make_hartmann6() -> Benchmark:
     )
 
 
-_MAKERS: dict[str, Callable[[], Benchmark]] = {
+MAKERS: dict[str, Callable[[], Benchmark]] = {
     "currin": _make_currin,
     "park": _make_park,
     "borehole": _make_borehole,
     "hartmann3": _make_hartmann3,
     "hartmann6": _make_hartmann6,
     "bad-currin": _make_bad_currin,
+    "hartmann3-two": _make_hartmann3_two,
 }

@@ -1,0 +1,48 @@
+"""A process that runs cells: tasks come as lines of JSON on stdin, answers leave as lines of JSON on stdout.
+
+An answer is {"progress": share of the capital spent}, or {"cell": ...} when the cell is finished. The worker ends with
+its stdin, or when nobody reads its answers.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from typing import Any, TextIO
+
+from mfopt.bench.cells import Task, run_cell
+
+_EVERY = 0.5  # seconds between reports of progress
+
+
+class _Reports:
+    def __init__(self, answers: TextIO) -> None:
+        self._answers = answers
+        self._last = time.monotonic()
+
+    def __call__(self, share: float) -> None:
+        now = time.monotonic()
+        if now - self._last >= _EVERY:
+            self._last = now
+            _answer(self._answers, {"progress": share})
+
+
+def _answer(answers: TextIO, message: dict[str, Any]) -> None:
+    answers.write(json.dumps(message) + "\n")
+    answers.flush()
+
+
+def main() -> None:
+    # What a problem or a plugin prints must not end up among the answers: it goes to stderr.
+    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)
+    for line in sys.stdin:
+        order = json.loads(line)
+        cell = run_cell(Task(**order["task"]), order["label"], order["limit"], order["history"], _Reports(answers))
+        _answer(answers, {"cell": cell.to_json()})
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,80 @@
+"""Problems whose optimum is known, by name.
+
+    currin, park, borehole, hartmann3, hartmann6, bad-currin    the paper's synthetic problems
+    hartmann3-two                                               two fidelities of hartmann3, for the study of γ
+    illustration                                                one dimension, for the step-by-step illustration
+    kde                                                         bandwidth of a density estimate, 300 and 3,000 points
+    gp-sample, gp-scaled                                        random functions, see gp_sample and gp_scaled
+
+A name may carry options: "borehole:costs=[0.1,1]" is borehole with other costs (every problem takes those),
+"gp-sample:dim=1,seed=3" is gp_sample(dim=1, seed=3), and "package.module.maker:size=3" is the Benchmark that this
+function of yours returns when it is called with size=3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from importlib import import_module
+from typing import Any
+
+from mfopt import specs
+from mfopt.checks import one_each, real_number, shown
+from mfopt.errors import InputError
+from mfopt.problems import paper
+from mfopt.problems.bandwidth import kde
+from mfopt.problems.benchmark import Benchmark
+from mfopt.problems.gp import gp_sample, gp_scaled
+from mfopt.problems.one_dimension import illustration
+
+__all__ = ["SYNTHETIC", "Benchmark", "canonical", "get", "gp_sample", "gp_scaled", "names"]
+
+SYNTHETIC = ("currin", "park", "borehole", "hartmann3", "hartmann6", "bad-currin")  # the paper's comparison
+_MAKERS: dict[str, Callable[..., Benchmark]] = {
+    **paper.MAKERS,
+    "illustration": illustration,
+    "kde": kde,
+    "gp-sample": gp_sample,
+    "gp-scaled": gp_scaled,
+}
+
+
+def names() -> tuple[str, ...]:
+    """The names that `get` knows."""
+    return tuple(_MAKERS)
+
+
+def get(name: str) -> Benchmark:
+    """The problem of this name, freshly made."""
+    plain, options = specs.parse(name)
+    costs = options.pop("costs", None)
+    problem: Any = specs.build(_maker(plain), options, plain)
+    if not isinstance(problem, Benchmark):
+        raise InputError(f"{plain} must return a Benchmark, got {shown(problem)}")
+    return problem if costs is None else replace(problem, costs=_checked(costs, len(problem.functions)))
+
+
+def canonical(name: str) -> str:
+    """The one way to write this name with its options; an InputError if there is no such problem."""
+    get(name)
+    return specs.write(*specs.parse(name))
+
+
+def _maker(name: str) -> Callable[..., Benchmark]:
+    if name in _MAKERS:
+        return _MAKERS[name]
+    module, dot, attribute = name.rpartition(".")
+    if not dot:
+        raise InputError(f"a problem's name must be one of {', '.join(_MAKERS)}, got {name!r}")
+    try:
+        maker: Callable[..., Benchmark] = getattr(import_module(module), attribute)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise InputError(f"a problem's name with dots must be that of a function, got {name!r}: {error}") from None
+    return maker
+
+
+def _checked(costs: object, count: int) -> list[float]:
+    prices = [real_number(cost, "costs") for cost in one_each(costs, count, "costs, one per function,")]
+    if prices[0] <= 0 or sorted(set(prices)) != prices:
+        raise InputError(f"costs must be positive and strictly increasing, got {prices}")
+    return prices
