@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 
 class MfoptError(Exception):
     """The root of mfopt's own errors."""
@@ -51,6 +53,66 @@ class PluginError(MfoptError):
 
 class UnknownPlugin(PluginError, ValueError):
     """No installed plugin has this name; the message lists those that exist."""
+
+
+class StorageError(MfoptError):
+    """A storage cannot do what was asked of it; nothing was changed, and the message says what to do."""
+
+
+class StorageBusy(StorageError):
+    """Another process has held the study for minutes."""
+
+
+class StorageFull(StorageError):
+    """No room is left for what was to be written."""
+
+
+class StorageReadOnly(StorageError):
+    """The storage may be read but not written."""
+
+
+class StorageDamaged(StorageError):
+    """The storage was cut or changed by something else: what it holds is not what mfopt wrote."""
+
+
+class NotAStorage(StorageError):
+    """There is something else, or nothing, where a storage was expected."""
+
+
+class NewerSchema(StorageError):
+    """The storage was made by a newer version of mfopt."""
+
+
+class UnknownStudy(StorageError, ValueError):
+    """The storage holds no study of this name; the message lists those that it holds."""
+
+
+class StudyMismatch(InputError):
+    """A study was made with other arguments than those given; `differences` holds a line for each."""
+
+    def __init__(self, message: str, differences: Sequence[str] = ()) -> None:
+        super().__init__("\n  ".join([message, *differences]))
+        self.differences = list(differences)
+
+
+class ReplayWarning(UserWarning):
+    """A strategy that is shown the recorded run again would have asked otherwise; the record holds."""
+
+
+class EvaluationError(MfoptError):
+    """An evaluation brought no value."""
+
+
+class EvaluationTimeout(EvaluationError, TimeoutError):
+    """It took longer than it may."""
+
+
+class WorkerLost(EvaluationError):
+    """The process that was at it died."""
+
+
+class ExecutorError(MfoptError):
+    """The executor can carry out no evaluation at all; `on_error` is not asked."""
 
 
 class ZetaWarning(UserWarning):

@@ -76,7 +76,51 @@ def name_of(group: str, given: object) -> tuple[str, str | None]:
     return repr(given), " and ".join(" ".join(_distribution(point)) for point in entry_points(group=group, name=given))
 
 
-def _load(group: str, name: str) -> Any:
+def make(group: str, name: str, options: Mapping[str, Any]) -> Any:
+    """The installed plugin `name`, made with these options of its constructor."""
+    return _load(group, name, options)
+
+
+def called_with(group: str, given: object) -> tuple[str | None, dict[str, Any] | None]:
+    """The name under which an instance's class is installed, and the options it was made with; None where unknown.
+
+    Options are the keyword arguments of the constructor that differ from their defaults. They are what the instance's
+    method `options()` returns; without one, the attributes called as the parameters are, with or without an underscore.
+    """
+    kind = type(given)
+    origin = f"{kind.__module__}:{kind.__qualname__}"
+    name = min((point.name for point in entry_points(group=group) if point.value == origin), default=None)
+    options = _options(given)
+    try:
+        # Attributes that are not what the constructor was given are found out by making the plugin once more.
+        same = options is not None and repr(_options(kind(**options))) == repr(options)
+    except Exception:  # whatever a third party's constructor may raise
+        same = False
+    return name, options if same else None
+
+
+def _options(given: object) -> dict[str, Any] | None:
+    kind = type(given)
+    if kind.__init__ is object.__init__:
+        return {}
+    parameters = list(inspect.signature(kind.__init__).parameters.values())[1:]
+    tell = getattr(given, "options", None)
+    if callable(tell):
+        known = dict(tell())
+        if set(known) != {p.name for p in parameters}:  # one that is left out would be lost
+            return None
+    else:
+        known = {}
+        for p in parameters:
+            holder = next((one for one in (p.name, f"_{p.name}") if hasattr(given, one)), None)
+            if holder is None or p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD, p.POSITIONAL_ONLY):
+                return None
+            known[p.name] = getattr(given, holder)
+    defaults = {p.name: p.default for p in parameters}
+    return {key: value for key, value in known.items() if repr(value) != repr(defaults.get(key))}
+
+
+def _load(group: str, name: str, options: Mapping[str, Any] | None = None) -> Any:
     points = _distinct(entry_points(group=group, name=name))
     if not points:
         raise _unknown(group, name)
@@ -89,7 +133,7 @@ def _load(group: str, name: str) -> Any:
             distribution,
         )
     try:
-        plugin = points[0].load()()
+        plugin = points[0].load()(**(options or {}))
     except MfoptError:
         raise
     except Exception as error:  # whatever a third party's import or constructor may raise

@@ -5,7 +5,7 @@ import pytest
 from toys import FixedGP, RandomMaximiser, RandomSearch
 
 from mfopt import Optimizer, PluginError, UnknownPlugin
-from mfopt.registry import MAXIMISERS, STRATEGIES, SURROGATES, plugins, resolve, resolve_each
+from mfopt.registry import MAXIMISERS, STRATEGIES, SURROGATES, called_with, make, plugins, resolve, resolve_each
 
 MODULE = """
 class Good:
@@ -147,3 +147,96 @@ def test_equal_names_in_a_list_are_one_instance(install):
     assert first is third
     assert second is own
     assert type(first).made == 1
+
+
+class Kept(RandomMaximiser):
+    """Options as attributes."""
+
+    def __init__(self, points=500, step=(0.5, 0.25), *, name=None):
+        self.points, self._step, self.name = points, step, name
+
+
+class Told(RandomMaximiser):
+    """Options kept in another way, and told."""
+
+    def __init__(self, scale=1.0):
+        self.square = scale**2
+
+    def options(self):
+        return {"scale": self.square**0.5}
+
+
+class Forgetful(RandomMaximiser):
+    """Does not tell all of its options."""
+
+    def __init__(self, scale=1.0, shift=0.0):
+        self.scale = scale
+
+    def options(self):
+        return {"scale": self.scale}
+
+
+class Hidden(RandomMaximiser):
+    def __init__(self, scale=1.0):
+        self.square = scale**2
+
+
+class Misleading(RandomMaximiser):
+    """The attribute is not what the constructor was given."""
+
+    def __init__(self, scale=1.0):
+        self.scale = scale**2
+
+
+class Picky(RandomMaximiser):
+    """Cannot be made again from what it keeps."""
+
+    def __init__(self, text="1"):
+        self.text = int(text)
+        assert isinstance(text, str)
+
+
+@pytest.mark.parametrize(
+    ("plugin", "options"),
+    [
+        (RandomMaximiser(), {}),
+        (Kept(), {}),
+        (Kept(200, name="n"), {"points": 200, "name": "n"}),
+        (Kept(step=(1.0,)), {"step": (1.0,)}),
+        (Told(), {}),
+        (Told(3.0), {"scale": 3.0}),
+        (Forgetful(3.0, 1.0), None),
+        (Hidden(3.0), None),
+        (Misleading(3.0), None),
+        (Picky("2"), None),
+    ],
+)
+def test_the_options_of_an_instance_are_found_or_known_to_be_unknown(plugin, options):
+    assert called_with(MAXIMISERS, plugin) == (None, options)
+
+
+def test_every_built_in_plugin_is_known_by_its_name_and_made_again():
+    for plugin in plugins():
+        if plugin.distribution == "mfopt":
+            assert called_with(plugin.group, resolve(plugin.group, plugin.name)) == (plugin.name, {})
+
+
+@pytest.mark.parametrize(
+    ("group", "name", "options"),
+    [
+        (STRATEGIES, "mf-gp-ucb", {"zetas": [0.1, None], "affine": True, "beta_factor": 0.4}),
+        (STRATEGIES, "mf-gp-ucb", {"mode": "theory", "gammas": [0.5]}),
+        (STRATEGIES, "gp-ucb", {"delta": 0.2}),
+        (STRATEGIES, "gp-ei", {"initial_capital": 7.0}),
+        (STRATEGIES, "gp-pi", {"xi": 0.5}),
+        (STRATEGIES, "mf-naive", {"limit": 7}),
+        (SURROGATES, "se", {"lengthscale": [0.5, 0.25], "mean": 1.0}),
+        (SURROGATES, "matern", {"nu": 1.5, "scale": 2.0}),
+        (SURROGATES, "ar1", {"rho": 1.0, "nu": 2.5}),
+        (MAXIMISERS, "direct", {"budget": 100, "climbs": 3}),
+        (MAXIMISERS, "multistart", {"samples": 9}),
+        (MAXIMISERS, "nlopt-direct", {"budget": 9}),
+    ],
+)
+def test_options_of_built_in_plugins_come_back(group, name, options):
+    assert called_with(group, make(group, name, options)) == (name, options)

@@ -1,0 +1,166 @@
+"""PostgreSQL: a server, for processes on many machines. Needs psycopg: pip install 'mfopt[postgres]'.
+
+A transaction on a study begins by locking the study's row, so that studies do not wait for each other.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import weakref
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from mfopt.errors import (
+    MfoptError,
+    NewerSchema,
+    StorageBusy,
+    StorageDamaged,
+    StorageError,
+    StorageFull,
+    StorageReadOnly,
+)
+from mfopt.storage.database import PATIENCE, close_own, inherited
+from mfopt.storage.schema import TABLES, VERSION
+
+if TYPE_CHECKING:
+    import psycopg
+
+# By a look at the catalogue itself: to_regclass may still answer from a time before another process made the tables.
+_THERE = """
+    SELECT 1 FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+    WHERE c.relname = 'mfopt_schema' AND n.nspname = ANY (current_schemas(false))
+"""
+_LOCK = 0x6D666F7074  # "mfopt": whoever makes tables or studies holds this advisory lock
+
+
+class Postgres:
+    """The database that `url` names."""
+
+    def __init__(self, url: str) -> None:
+        try:
+            import psycopg
+        except ImportError as error:
+            raise StorageError("a PostgreSQL storage needs psycopg: pip install 'mfopt[postgres]'") from error
+        self._psycopg = psycopg
+        self._url = url
+        self._connection: psycopg.Connection[Any] | None = None
+        self._pid = 0
+        self._closer: weakref.finalize[Any, Any] | None = None
+
+    def __reduce__(self) -> tuple[type[Postgres], tuple[str]]:
+        """Copies, also in other processes, connect on their own."""
+        return Postgres, (self._url,)
+
+    def __str__(self) -> str:
+        """The address without the password."""
+        parts = urlsplit(self._url)
+        return f"postgresql://{parts.hostname or 'localhost'}{parts.path}"
+
+    def exists(self) -> bool:
+        """Whether the database holds our tables; a database that cannot be reached is an error."""
+        version = self._version()
+        if version is not None and version > VERSION:
+            raise NewerSchema(f"{self} has version {version} and this mfopt knows up to {VERSION}: install a newer one")
+        return version is not None
+
+    def prepare(self) -> None:
+        """Make the tables, unless they are there; they live beside any other tables of the database."""
+        with self.transaction(None):
+            if not self.exists():
+                for table in TABLES:
+                    self.run(table.replace("BLOB", "BYTEA"))
+                self.run("INSERT INTO mfopt_schema (version) VALUES (?)", (VERSION,))
+
+    def query(self, sql: str, parameters: Sequence[object] = ()) -> list[tuple[Any, ...]]:
+        with self._translated():
+            return self._open().execute(sql.replace("?", "%s"), parameters).fetchall()
+
+    def run(self, sql: str, parameters: Sequence[object] = ()) -> int:
+        with self._translated():
+            return self._open().execute(sql.replace("?", "%s"), parameters).rowcount
+
+    @contextmanager
+    def transaction(self, study: str | None) -> Iterator[None]:
+        connection = self._open()
+        with self._translated():
+            if connection.info.transaction_status != self._psycopg.pq.TransactionStatus.IDLE:
+                connection.execute("ROLLBACK")  # left behind by an interruption between two lines
+            connection.execute("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE")  # whatever the server's default
+        try:
+            if study is None:
+                self.query("SELECT pg_advisory_xact_lock(?)", (_LOCK,))
+            else:
+                self.query("SELECT name FROM mfopt_studies WHERE name = ? FOR UPDATE", (study,))
+            yield
+            with self._translated():
+                connection.execute("COMMIT")
+        except BaseException:
+            if not connection.closed:
+                with contextlib.suppress(self._psycopg.Error):
+                    connection.execute("ROLLBACK")
+            raise
+
+    def settle(self) -> None:
+        """Nothing to do: the server's files are its own business."""
+
+    def now(self) -> float:
+        """The server's clock."""
+        return float(self.query("SELECT extract(epoch FROM clock_timestamp())::double precision")[0][0])
+
+    def close(self) -> None:
+        if self._closer is not None:
+            self._closer()
+        self._connection = self._closer = None
+
+    def _version(self) -> int | None:
+        if not self.query(_THERE):
+            return None
+        version = self.query("SELECT max(version) FROM mfopt_schema")[0][0]
+        if version is None:
+            raise StorageDamaged(f"{self} must state its version, got none: restore it from a copy")
+        return int(version)
+
+    def _open(self) -> psycopg.Connection[Any]:
+        if self._connection is not None and self._pid != os.getpid():  # after a fork the connection is the parent's
+            inherited.append(self._connection)
+            self._connection = None
+        if self._connection is not None and self._connection.closed:
+            self._connection = None
+        if self._connection is None:
+            with self._translated():
+                connection = self._psycopg.connect(self._url, autocommit=True)
+                connection.execute("SET synchronous_commit = on")
+                connection.execute(f"SET lock_timeout = '{1000 * PATIENCE:.0f}ms'")
+                # A machine that vanished in the middle of a transaction must not keep the study locked.
+                connection.execute(f"SET idle_in_transaction_session_timeout = '{1000 * PATIENCE:.0f}ms'")
+            self._connection, self._pid = connection, os.getpid()
+            self._closer = weakref.finalize(self, close_own, connection, self._pid)
+        return self._connection
+
+    @contextmanager
+    def _translated(self) -> Iterator[None]:
+        """The server's errors as ours."""
+        try:
+            yield
+        except self._psycopg.Error as error:
+            raise self._as_ours(error) from error
+
+    def _as_ours(self, error: psycopg.Error) -> MfoptError:
+        said = " ".join(str(error).split())
+        errors = self._psycopg.errors
+        if isinstance(error, errors.LockNotAvailable):
+            return StorageBusy(f"{self} has been in use by another process for {PATIENCE:g} s: find it and end it")
+        if isinstance(error, errors.DiskFull):
+            return StorageFull(f"{self} cannot grow ({said}): make room, then repeat the call")
+        if isinstance(error, errors.ReadOnlySqlTransaction | errors.InsufficientPrivilege):
+            return StorageReadOnly(f"{self} cannot be written ({said}): give this user the right to")
+        if isinstance(error, errors.UndefinedTable | errors.UndefinedColumn | self._psycopg.IntegrityError):
+            return StorageDamaged(f"{self} is damaged ({said}): restore it from a copy")
+        if isinstance(error, self._psycopg.OperationalError):
+            return StorageError(
+                f"{self} cannot be reached ({said}): look at the address and the server, then repeat the call"
+            )
+        return StorageError(f"{self}: {said}")

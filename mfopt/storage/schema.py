@@ -1,0 +1,58 @@
+"""The tables, the same for SQLite and PostgreSQL.
+
+Points are JSON lists whose numbers read back to the same float64; BLOB becomes BYTEA on PostgreSQL. The constraints
+make impossible what the code above them must never do: a trial asked or told twice, an event without its trial. The
+header carries a checksum of its `spec`, each event one of itself and all before it (see log.py).
+"""
+
+VERSION = 1
+
+TABLES = (
+    """CREATE TABLE mfopt_schema (
+        version BIGINT NOT NULL
+    )""",
+    """CREATE TABLE mfopt_studies (
+        name TEXT PRIMARY KEY CHECK (name <> ''),
+        created TEXT NOT NULL,
+        mfopt TEXT NOT NULL,
+        spec TEXT NOT NULL,
+        crc BIGINT NOT NULL
+    )""",
+    # Large arrays of a header: the candidates of a finite set, little-endian, row by row.
+    """CREATE TABLE mfopt_arrays (
+        study TEXT NOT NULL REFERENCES mfopt_studies (name),
+        name TEXT NOT NULL,
+        data BLOB NOT NULL,
+        PRIMARY KEY (study, name)
+    )""",
+    """CREATE TABLE mfopt_trials (
+        study TEXT NOT NULL REFERENCES mfopt_studies (name),
+        id BIGINT NOT NULL CHECK (id >= 0),
+        x TEXT NOT NULL,
+        u TEXT NOT NULL,
+        fidelity BIGINT NOT NULL CHECK (fidelity >= 0),
+        cost DOUBLE PRECISION NOT NULL CHECK (cost >= 0),
+        reason TEXT,
+        worker TEXT,
+        lease DOUBLE PRECISION,
+        PRIMARY KEY (study, id)
+    )""",
+    """CREATE TABLE mfopt_events (
+        study TEXT NOT NULL REFERENCES mfopt_studies (name),
+        seq BIGINT NOT NULL CHECK (seq > 0),
+        kind TEXT NOT NULL CHECK (kind IN ('ask', 'refuse', 'tell', 'add', 'capital')),
+        trial BIGINT,
+        y DOUBLE PRECISION,
+        detail TEXT,
+        at DOUBLE PRECISION NOT NULL,
+        crc BIGINT NOT NULL,
+        PRIMARY KEY (study, seq),
+        FOREIGN KEY (study, trial) REFERENCES mfopt_trials (study, id),
+        CHECK ((trial IS NOT NULL) = (kind IN ('ask', 'tell', 'add'))),
+        CHECK (kind = 'capital' OR y IS NULL OR (kind IN ('tell', 'add') AND y BETWEEN -1e140 AND 1e140)),
+        CHECK (kind <> 'add' OR y IS NOT NULL)
+    )""",
+    "CREATE UNIQUE INDEX mfopt_asked_once ON mfopt_events (study, trial) WHERE kind IN ('ask', 'add')",
+    "CREATE UNIQUE INDEX mfopt_told_once ON mfopt_events (study, trial) WHERE kind IN ('tell', 'add')",
+    "CREATE INDEX mfopt_leases ON mfopt_trials (study, lease) WHERE lease IS NOT NULL",
+)

@@ -1,0 +1,279 @@
+"""The study commands, and a whole run as a shell script."""
+
+import contextlib
+import csv
+import io
+import json
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from mfopt import Study, cli
+
+
+@pytest.fixture
+def mfopt(capsys):
+    """Runs a command: exit code, standard output, standard error."""
+
+    def run(*arguments):
+        code = cli.main([str(argument) for argument in arguments])
+        said = capsys.readouterr()
+        return code, said.out, said.err
+
+    return run
+
+
+CREATE = ["--study", "wing", "--dim", "chord=0.1:2", "--dim", "rate=1e-4:1:log", "--costs", "1", "10", "--seed", "3"]
+
+
+@pytest.fixture
+def wing(tmp_path, mfopt):
+    """A study with three trials: one told, one failed, one pending."""
+    path = tmp_path / "study.db"
+    assert mfopt("create", path, *CREATE, "--capital", "60", "--strategy", "random")[0] == 0
+    assert mfopt("ask", path, "-n", 3)[0] == 0
+    assert mfopt("tell", path, 0, "-1e-05")[0] == 0
+    assert mfopt("fail", path, 1)[0] == 0
+    return path
+
+
+def test_a_study_is_made_with_all_that_is_given(tmp_path, mfopt):
+    path = tmp_path / "study.db"
+    arguments = ["create", path, *CREATE, "--minimize", "--noise", "0.1", "--strategy", "mf-gp-ucb:beta_factor=0.4"]
+    arguments += ["--surrogate", "matern:nu=1.5", "--maximiser", "multistart"]
+    code, out, _ = mfopt(*arguments)
+    assert code == 0
+    assert "study wing" in out
+    assert mfopt(*arguments)[0] == 0  # it is there already, and the same
+    code, _, err = mfopt(*arguments, "--capital", "100")
+    assert code == 1
+    assert "capital: stored None, given 100.0" in err
+    spec = json.loads(mfopt("studies", path, "--json")[1])[0]["spec"]
+    assert spec["direction"] == "minimize"
+    assert spec["strategy"] == {"name": "mf-gp-ucb", "options": {"beta_factor": 0.4}}
+    assert spec["surrogate"] == {"name": "matern", "options": {"nu": 1.5}}
+    assert spec["maximiser"] == {"name": "multistart", "options": {}}
+    assert [dimension["name"] for dimension in spec["domain"]["dimensions"]] == ["chord", "rate"]
+    assert [dimension["log"] for dimension in spec["domain"]["dimensions"]] == [False, True]
+    assert [fidelity["noise"] for fidelity in spec["fidelities"]] == [0.1, 0.1]
+
+
+def test_candidates_come_from_a_table(tmp_path, mfopt):
+    (tmp_path / "alloys.csv").write_text("cu,zn\n0.5,0.25\n0.75,0.125\n")
+    path = tmp_path / "study.db"
+    create = ["create", path, "--candidates", tmp_path / "alloys.csv", "--costs", "2", "--noise", "0"]
+    assert mfopt(*create, "--strategy", "random")[0] == 0
+    trials = [json.loads(line) for line in mfopt("ask", path, "-n", 5, "--json")[1].splitlines()]
+    assert sorted((trial["index"], trial["x"]["cu"], trial["x"]["zn"]) for trial in trials) == [
+        (0, 0.5, 0.25),
+        (1, 0.75, 0.125),
+    ]
+    assert mfopt("ask", path)[0] == 3
+
+
+@pytest.mark.parametrize(
+    ("option", "bad"),
+    [
+        ("--dim", "chord"),
+        ("--dim", "chord=0:x"),
+        ("--dim", "chord=0:1:square"),
+        ("--dim", "=0:1"),
+        ("--dim", "chord=2:1"),
+        ("--strategy", "nonsense"),
+        ("--strategy", "mf-gp-ucb:nonsense=1"),
+        ("--costs", "-1"),
+    ],
+)
+def test_bad_studies_are_refused(tmp_path, mfopt, option, bad):
+    code, _, err = mfopt("create", tmp_path / "study.db", *CREATE, option, bad)
+    assert code == 1
+    assert err.startswith("mfopt: error: ")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_table_may_begin_with_a_mark_and_must_be_utf_8(tmp_path, mfopt):
+    table, path = tmp_path / "alloys.csv", tmp_path / "study.db"
+    create = ["create", path, "--candidates", table, "--costs", "2", "--strategy", "random"]
+    for bad in ("größe\n1\n".encode("latin-1"), b'a\n"' + b"1" * 200_000):
+        table.write_bytes(bad)
+        code, _, err = mfopt(*create)
+        assert code == 1
+        assert "must hold a header and rows of numbers, got " in err
+    assert not path.exists()
+    table.write_text("größe\n1\n2\n", encoding="utf-8-sig")
+    assert mfopt(*create)[0] == 0
+    assert Study.open(path).domain.names == ("größe",)
+
+
+def test_trials_are_lines_that_a_shell_can_read(tmp_path, mfopt, wing):
+    code, out, _ = mfopt("ask", wing, "-n", 2)
+    assert code == 0
+    study = Study.open(wing)
+    for line, trial in zip(out.splitlines(), study.pending[-2:], strict=True):
+        id, fidelity, *x = line.split()
+        assert (int(id), int(fidelity)) == (trial.id, trial.fidelity)
+        assert [float(value) for value in x] == trial.x.tolist()  # to the bit
+
+
+def test_trials_are_objects_with_names_and_reasons(mfopt, wing):
+    trial = json.loads(mfopt("ask", wing, "--json")[1])
+    assert trial["id"] == 3
+    assert trial["name"] == "fidelity 1"
+    assert trial["cost"] == 10.0
+    assert set(trial["x"]) == {"chord", "rate"}
+    assert trial["reason"].startswith("random: fidelity 1")
+
+
+def test_a_lease_hands_a_trial_out_again(mfopt, wing):
+    first = mfopt("ask", wing, "--lease", "0.05", "--worker", "a")[1]
+    time.sleep(0.1)
+    assert mfopt("ask", wing, "--lease", "60", "--worker", "b")[1] == first
+    assert mfopt("ask", wing)[1] != first
+
+
+def test_several_values_are_told_at_once_or_not_at_all(mfopt, wing):
+    mfopt("ask", wing, "-n", 2)
+    code, _, err = mfopt("tell", wing, 2, 1.5, 3, "nan")
+    assert (code, err.count("\n")) == (1, 1)
+    assert len(Study.open(wing).history) == 2
+    assert mfopt("tell", wing, 2, 1.5, 3, "-2.5")[0] == 0
+    assert Study.open(wing).history.y[-2:].tolist() == [1.5, -2.5]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "rule"),
+    [
+        (["tell", "0", "1.0"], "told once"),
+        (["tell", "9", "1.0"], "pending"),
+        (["tell", "2", "high"], "mfopt fail"),
+        (["tell", "2"], "pairs"),
+        (["tell", "2", "inf"], "finite"),
+        (["fail", "1"], "told once"),
+        (["best", "--study", "keel"], "'wing'"),
+    ],
+)
+def test_what_is_refused_is_exit_code_1_and_changes_nothing(mfopt, wing, arguments, rule):
+    command, *rest = arguments
+    before = mfopt("history", wing, "--csv", "--pending")[1]
+    code, out, err = mfopt(command, wing, *rest)
+    assert code == 1
+    assert out == ""
+    assert rule in err
+    assert mfopt("history", wing, "--csv", "--pending")[1] == before
+
+
+def test_the_end_is_exit_code_3(mfopt, wing):
+    assert mfopt("ask", wing, "-n", 100)[0] == 0
+    code, out, err = mfopt("ask", wing)
+    assert code == 3
+    assert out == ""
+    assert "nothing to evaluate" in err
+    assert "4 trials pending" in err
+
+
+def test_the_history_is_a_table_a_csv_file_or_json(mfopt, wing):
+    head, *rows = mfopt("history", wing)[1].splitlines()
+    assert head.split() == ["id", "chord", "rate", "fidelity", "y", "cost", "status"]
+    assert [row.split()[-1] for row in rows] == ["ok", "failed"]
+    table = list(csv.DictReader(io.StringIO(mfopt("history", wing, "--csv")[1])))
+    assert [row["y"] for row in table] == ["-1e-05", ""]
+    listed = json.loads(mfopt("history", wing, "--json", "--pending")[1])
+    assert [row["status"] for row in listed] == ["ok", "failed", "pending"]
+    assert [row["y"] for row in listed] == [-1e-05, None, None]
+    assert listed[0]["x"]["chord"] == float(table[0]["chord"]) == Study.open(wing).history.x[0, 0]
+
+
+def test_the_best_is_told_with_where_it_was(mfopt, wing):
+    best = json.loads(mfopt("best", wing, "--json")[1])
+    assert (best["id"], best["y"], best["spent"], best["capital"]) == (0, -1e-05, 20.0, 60.0)
+    assert "rate = " in mfopt("best", wing)[1]
+
+
+def test_without_a_target_value_there_is_no_best(tmp_path, mfopt):
+    mfopt("create", tmp_path / "a.db", *CREATE)
+    code, _, err = mfopt("best", tmp_path / "a.db")
+    assert (code, "no value at the target" in err) == (1, True)
+
+
+def test_studies_are_listed(mfopt, wing):
+    mfopt("create", wing, "--dim", "x=0:1", "--costs", "1")
+    head, *rows = mfopt("studies", wing)[1].splitlines()
+    assert head.split() == ["study", "created", "told", "pending", "spent", "capital", "best"]
+    assert [row.split()[0] for row in rows] == ["wing", "default"]
+    assert rows[0].split()[2:] == ["2", "1", "20", "60", "-1e-05"]
+    code, _, err = mfopt("ask", wing)
+    assert (code, "'wing', 'default'" in err) == (1, True)
+    assert mfopt("ask", wing, "--study", "default")[0] == 0
+
+
+def test_a_study_that_cannot_be_opened_is_listed_with_its_error(mfopt, wing):
+    mfopt("create", wing, "--dim", "x=0:1", "--costs", "1")
+    with contextlib.closing(sqlite3.connect(wing)) as connection:
+        connection.execute("UPDATE mfopt_events SET y = 2.0 WHERE seq = 4")
+        connection.commit()
+    code, out, _ = mfopt("studies", wing)
+    assert code == 0
+    _, *rows = out.splitlines()
+    assert "cannot be opened: " in rows[0]
+    assert "event 4 is not what was written" in rows[0]
+    assert rows[1].split()[0] == "default"
+    broken, whole = json.loads(mfopt("studies", wing, "--json")[1])
+    assert "study 'wing' is damaged" in broken["error"]
+    assert whole["told"] == 0
+
+
+def test_a_storage_that_is_not_there_is_an_error_and_is_not_made(tmp_path, mfopt):
+    for command in (["ask"], ["tell", 0, 1.0], ["fail", 0], ["best"], ["history"], ["studies"]):
+        code, _, err = mfopt(command[0], tmp_path / "no.db", *command[1:])
+        assert (code, "got nothing" in err) == (1, True)
+    assert list(tmp_path.iterdir()) == []
+
+
+SCRIPT = r"""
+set -eu
+mfopt create study.db --study bowl --dim x=-1:1 --dim y=-1:1 --costs 1 4 --capital 8 --minimize --seed 1 > made
+simulate() { awk -v m="$1" -v x="$2" -v y="$3" 'BEGIN { print (x - 0.3)^2 + (y + 0.2)^2 + (m == 0 ? 0.1 * x : 0) }'; }
+while true; do
+    code=0
+    trial=$(mfopt ask study.db --lease 600 --worker script) || code=$?
+    if [ "$code" -eq 3 ]; then break; elif [ "$code" -ne 0 ]; then exit 1; fi
+    set -- $trial
+    if [ "$1" -eq 1 ]; then mfopt fail study.db "$1"; continue; fi
+    mfopt tell study.db "$1" "$(simulate "$2" "$3" "$4")"
+done
+mfopt best study.db --json
+mfopt history study.db --csv > history.csv
+"""
+
+
+def test_a_whole_run_is_a_shell_script(tmp_path):
+    """As a real one: a new process for each command."""
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    assert shutil.which("mfopt", path=path), "the command mfopt must be installed beside Python"
+    done = subprocess.run(
+        ["sh", "-c", SCRIPT],
+        cwd=tmp_path,
+        env={**os.environ, "PATH": path},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr
+    best = json.loads(done.stdout)
+    study = Study.open(tmp_path / "study.db")
+    assert (
+        best["y"]
+        == study.best.y
+        == study.history.y[(study.history.fidelity == 1) & (study.history.status == "ok")].min()
+    )
+    assert study.history.status.tolist().count("failed") == 1
+    assert study.done
+    assert study.pending == []
+    assert 4 < study.spent <= 8
+    assert (tmp_path / "history.csv").read_text().count("\n") == len(study.history) + 1

@@ -1,0 +1,233 @@
+"""What a study was made with: what its header can express, and what differs is refused."""
+
+
+import numpy as np
+import pytest
+from scipy.optimize import LinearConstraint, NonlinearConstraint
+
+from mfopt import (
+    Box,
+    Fidelity,
+    FiniteSet,
+    InputError,
+    Optimizer,
+    ReplayWarning,
+    Study,
+    StudyMismatch,
+    registry,
+)
+from mfopt.protocols import Suggestion
+from mfopt_plugins.maximisers.multistart import Multistart
+from mfopt_plugins.strategies.mf_gp_ucb import MFGPUCB
+from mfopt_plugins.strategies.random_search import RandomSearch
+from mfopt_plugins.surrogates.matern import Matern
+from tests.storage.runs import advance, bits, next_asks
+from tests.storage.studies import BOX, Custom, make
+
+# -------------------------------------------------------------------------------------------------- mismatches
+
+
+@pytest.mark.parametrize(
+    ("change", "difference"),
+    [
+        ({"costs": (1.0, 20.0)}, "fidelities[1].cost: stored 10.0, given 20.0"),
+        ({"domain": Box([(0.0, 1.0), (-5.0, 6.0)])}, "domain.dimensions[1].hi: stored 5.0, given 6.0"),
+        ({"domain": FiniteSet([[0.0, 1.0]])}, "domain.kind: stored 'box', given 'finite'"),
+        ({"strategy": "gp-ucb"}, "strategy.name: stored 'random', given 'gp-ucb'"),
+        ({"surrogate": Matern(nu=1.5)}, "surrogate.options.nu: stored nothing, given 1.5"),
+        ({"maximiser": "multistart"}, "maximiser.name: stored 'direct', given 'multistart'"),
+        ({"direction": "minimize"}, "direction: stored 'maximize', given 'minimize'"),
+        ({"noise": 0.5}, "fidelities[0].noise: stored None, given 0.5"),
+        ({"rng": 1}, "seed: stored 0, given 1"),
+        ({"capital": 400.0}, "capital: stored 300.0, given 400.0"),
+        ({"capital": None}, "capital: stored 300.0, given None"),
+    ],
+)
+def test_other_arguments_are_refused_with_the_difference_shown(storage, change, difference):
+    make(storage).ask()
+    with pytest.raises(StudyMismatch) as refused:
+        make(storage, **change)
+    assert difference in refused.value.differences
+    assert difference in str(refused.value)
+    assert isinstance(refused.value, ValueError)
+    assert len(Study.open(storage).pending) == 1
+
+
+def test_only_what_differs_is_shown(tmp_path):
+    make(tmp_path / "a.db")
+    with pytest.raises(StudyMismatch) as refused:
+        make(tmp_path / "a.db", costs=(1.0, 20.0), rng=5)
+    assert refused.value.differences == [
+        "fidelities[1].cost: stored 10.0, given 20.0",
+        "seed: stored 0, given 5",
+    ]
+
+
+def test_a_finite_set_with_another_point_is_another_set(tmp_path):
+    points = np.random.default_rng(0).random((50, 2))
+    make(tmp_path / "a.db", domain=FiniteSet(points))
+    points[31, 1] += 1e-9
+    with pytest.raises(StudyMismatch, match="sha256"):
+        make(tmp_path / "a.db", domain=FiniteSet(points))
+
+
+@pytest.mark.parametrize("name", ["", "  ", "a\nb", 3, "x" * 201])
+def test_bad_names_of_studies_are_refused(tmp_path, name):
+    with pytest.raises(InputError, match="study must be a name"):
+        make(tmp_path / "a.db", name)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("storage", ["", 3, "mysql://host/db", "sqlite:///", "sqlite:///:memory:", "a\0b"])
+def test_bad_storages_are_refused(storage):
+    with pytest.raises(InputError, match="storage must"):
+        make(storage)
+
+
+@pytest.mark.parametrize("options", [{"study": "wing"}, {"lease": 3.0}, {"worker": "w"}])
+def test_what_belongs_to_a_storage_needs_one(options):
+    with pytest.raises(InputError, match="belong to a storage"):
+        Optimizer(BOX, (1.0,), **options)
+
+
+@pytest.mark.parametrize(
+    ("option", "value"), [("lease", 0.0), ("lease", -1.0), ("lease", "long"), ("worker", 3), ("worker", "")]
+)
+def test_bad_leases_and_workers_are_refused(tmp_path, option, value):
+    with pytest.raises(InputError, match=option):
+        make(tmp_path / "a.db", **{option: value})
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_problem_that_the_strategy_refuses_leaves_no_study(tmp_path):
+    with pytest.raises(InputError, match="theory mode"):
+        make(tmp_path / "a.db", strategy=MFGPUCB(mode="theory"))
+    assert list(tmp_path.iterdir()) == []
+
+
+# ------------------------------------------------------------------------------ what the header can express
+
+
+def rebuilt(tmp_path, **options):
+    """A study with these options and one that was opened from the header alone."""
+    opt = make(tmp_path / "a.db", **options)
+    return opt, Study.open(tmp_path / "a.db")
+
+
+def test_boxes_are_rebuilt_from_the_header(tmp_path):
+    box = Box(
+        [(1e-3, 1e3), (0.1, 0.7)],
+        names=["rate", "width"],
+        log=[True, False],
+        constraints=[LinearConstraint([[1.0, 1.0]], -np.inf, 500.3), LinearConstraint([[0.1, -1.0]], -3.0, 90.0)],
+    )
+    opt, again = rebuilt(tmp_path, domain=box)
+    assert again.domain.describe() == opt.domain.describe()
+    assert [bits(t) for t in again.ask(5)] == [bits(t) for t in refreshed(opt).pending]
+
+
+def refreshed(opt):
+    opt.refresh()
+    return opt
+
+
+def test_finite_sets_are_rebuilt_with_their_names_and_row_numbers(tmp_path):
+    rows = np.array([[0.1, 5.0], [0.2, 6.0], [0.1, 5.0], [0.3, 7.0], [0.2, 6.0]])
+    opt, again = rebuilt(tmp_path, domain=FiniteSet(rows, names=["a", "b"]), noise=0.0)
+    assert again.domain.names == ("a", "b")
+    trials = again.ask(10)
+    assert sorted(trial.index for trial in trials) == [0, 1, 3]
+    for trial in trials:
+        assert np.array_equal(rows[trial.index], trial.x)
+    assert [bits(t) for t in refreshed(opt).pending] == [bits(t) for t in trials]
+
+
+def test_plugins_made_with_options_are_made_again(tmp_path):
+    opt, again = rebuilt(
+        tmp_path,
+        strategy=MFGPUCB(beta_factor=0.3, zetas=[0.2]),
+        surrogate=[Matern(nu=1.5), "se"],
+        maximiser=Multistart(64, climbs=2),
+        fidelities=[Fidelity("coarse", 1.0, zeta=0.2), Fidelity("fine", 10.0, noise=0.01)],
+        costs=None,
+    )
+    assert again.fidelities == opt.fidelities
+    advance(opt, 20)
+    again = Study.open(tmp_path / "a.db")
+    memory = Optimizer(
+        BOX,
+        capital=300.0,
+        rng=0,
+        strategy=MFGPUCB(beta_factor=0.3, zetas=[0.2]),
+        surrogate=[Matern(nu=1.5), "se"],
+        maximiser=Multistart(64, climbs=2),
+        fidelities=opt.fidelities,
+    )
+    advance(memory, 20)
+    assert next_asks(again, 6) == next_asks(memory, 6)
+
+
+def test_an_instance_with_default_options_is_the_name(tmp_path):
+    make(tmp_path / "a.db", strategy=MFGPUCB(mode="practical"), surrogate=Matern(2.5))
+    assert make(tmp_path / "a.db", strategy="mf-gp-ucb", surrogate="matern").seed == 0
+
+
+def test_what_is_not_installed_has_to_be_given_again_to_ask(storage):
+    opt = make(storage, strategy=Custom(0.25), domain=Box([(0, 1), (0, 1)], constraints=lambda x: x[:, 0] < 0.9))
+    first = opt.ask(2)[0]
+    bare = Study.open(storage)
+    bare.tell(first.id, 1.0)
+    assert bare.best.y == 1.0
+    assert str(bare.pending[0].reason) == "as told"
+    with pytest.raises(InputError, match="domain="):
+        bare.ask()
+    same = {"domain": opt.domain, "strategy": Custom(0.25)}
+    with pytest.raises(InputError, match="strategy="):
+        Study.open(storage, domain=opt.domain).ask()
+    with pytest.raises(StudyMismatch, match=r"strategy.options.level: stored 0.25, given 0.75"):
+        Study.open(storage, domain=opt.domain, strategy=Custom(0.75))
+    assert Study.open(storage, **same).ask().id == 2
+
+
+def test_a_plugin_with_options_that_is_not_installed_is_needed_to_ask_only(storage, monkeypatch):
+    trial = make(storage, strategy=MFGPUCB(beta_factor=0.4), surrogate=[Matern(nu=1.5), "se"]).ask()
+    monkeypatch.setattr(registry, "entry_points", lambda **given: [])
+    study = Study.open(storage)
+    study.tell(trial.id, 1.0)
+    assert study.history.y.tolist() == [1.0]
+    with pytest.raises(InputError, match="has a strategy that cannot be made here, mf-gp-ucb: to ask, install it"):
+        study.ask()
+
+
+def test_a_domain_may_be_given_again_as_an_array(tmp_path):
+    make(tmp_path / "a.db")
+    assert Study.open(tmp_path / "a.db", domain=np.array([(0.0, 1.0), (-5.0, 5.0)])).ask().id == 0
+
+
+def test_functions_as_constraints_are_compared_by_their_names(tmp_path):
+    def disc(x):
+        return x[:, 0] ** 2 + x[:, 1] ** 2 < 1
+
+    box = [(0.0, 1.0)] * 2
+    make(tmp_path / "a.db", domain=Box(box, constraints=[disc, NonlinearConstraint(np.sum, 0.1, 1.9)]))
+    make(tmp_path / "a.db", domain=Box(box, constraints=[disc, NonlinearConstraint(np.sum, 0.1, 1.9)]))
+    with pytest.raises(StudyMismatch, match=r"fun: stored '.*disc', given 'sum'"):
+        make(tmp_path / "a.db", domain=Box(box, constraints=[NonlinearConstraint(np.sum, 0.1, 1.9)] * 2))
+
+
+def test_the_caller_keeps_his_instance(tmp_path):
+    strategy = RandomSearch()
+    make(tmp_path / "a.db", strategy=strategy).ask()
+    assert not hasattr(strategy, "_drawn")
+
+
+def test_the_record_holds_when_a_strategy_has_changed_its_mind(tmp_path):
+    first = make(tmp_path / "a.db", strategy=Custom(0.25)).ask(3)
+    changed = Custom(0.25)
+    changed.ask = lambda view: Suggestion(np.array([0.75, 0.5]), 0, "otherwise")
+    again = make(tmp_path / "a.db", strategy=changed)
+    assert [bits(t) for t in again.pending] == [bits(t) for t in first]
+    with pytest.warns(ReplayWarning, match="first at trial 0") as given:
+        assert again.ask().x[0] == 0.75
+    assert len(given) == 1
+    assert [bits(t) for t in again.pending[:3]] == [bits(t) for t in first]
