@@ -63,13 +63,17 @@ def test_an_exception_is_raised_by_default():
         go([low, broken])
 
 
-@pytest.mark.parametrize("bad", [broken, lambda x: np.nan, lambda x: np.inf, lambda x: "1", lambda x: None])
+@pytest.mark.parametrize(
+    "bad", [broken, lambda x: np.nan, lambda x: np.inf, lambda x: 1e200, lambda x: "1", lambda x: None]
+)
 def test_or_recorded_as_a_failed_trial(bad):
     result = go([low, bad], on_error="record")
     target = result.history.fidelity == 1
     assert target.any()
     assert (result.history.status[target] == "failed").all()
     assert (result.history.status[~target] == "ok").all()
+    assert [failure.trial_id for failure in result.failures] == result.history.id[target].tolist()
+    assert all(failure.fidelity == 1 and ": " in failure.message for failure in result.failures)
     assert result.spent <= 40.0
     assert not result.success
     assert result.x is None
@@ -117,10 +121,15 @@ def test_a_failed_trial_is_none_to_the_callback():
 
 
 def test_the_time_limit_ends_the_loop(monkeypatch):
-    clock = itertools.count()
-    monkeypatch.setattr("mfopt.loop.time.monotonic", lambda: float(next(clock)))
-    result = go(capital=None, time_limit=10.0)
-    assert result.nfev == 9
+    now = [100.0]
+    monkeypatch.setattr("mfopt.loop.time.monotonic", lambda: now[0])
+
+    def slow(x):
+        now[0] += 1.5
+        return high(x)
+
+    result = go([slow, slow], capital=None, time_limit=10.0)
+    assert result.nfev == 7
     assert not result.success
     assert "time limit" in result.message
 
@@ -140,6 +149,14 @@ def test_a_noiseless_finite_set_ends_the_loop():
         ({"functions": [low, 3]}, "callable, got 3"),
         ({"on_error": "ignore"}, "on_error must be"),
         ({"time_limit": "long"}, "time_limit"),
+        ({"workers": 2}, "workers must be 1 without an executor, got 2"),
+        ({"workers": 0, "executor": "threads"}, "workers must be at least 1, got 0"),
+        ({"executor": "fibres"}, "executor must be .* got 'fibres'"),
+        ({"limits": [1]}, "limits, one per function, must have 2"),
+        ({"limits": [1, 0]}, "limits must be at least 1 or None"),
+        ({"timeout": 3.0}, "timeout needs an executor"),
+        ({"timeout": [3.0, 0.0], "executor": "threads"}, "timeout must be positive"),
+        ({"retries": -1}, "retries must not be negative"),
         ({"capital": None}, "needs a time_limit or a callback"),
         ({"zetas": [0.1]}, "zetas, one per function, must have 2"),
         ({"zetas": [-0.1, 0.0]}, "zeta must not be negative"),
@@ -174,6 +191,7 @@ def optimiser():
 
 def test_the_progress_line_tells_cost_best_and_counts():
     assert line(optimiser()) == "[##########..........] 4/8  best 1.5  queries 1 + 1"
+    assert line(optimiser(), running=3, failed=2).endswith("queries 1 + 1  running 3  failed 2")
     assert line(mfopt.Optimizer(DOMAIN, COSTS, **toys())) == "0  best none  queries 0 + 0"
 
 
@@ -188,8 +206,40 @@ def test_a_terminal_line_is_redrawn_and_a_file_gets_few_lines(monkeypatch):
         display.close(opt)
         text = stream.getvalue()
         assert text.count("\n") == lines
+        assert "\x1b[A" not in text
         assert (text.count("\r") == 51) == stream.isatty()
         assert text.endswith("queries 1 + 1\n")
+
+
+def test_the_reason_of_the_last_trial_has_a_line_of_its_own_no_longer_than_the_terminal(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "40")
+    opt = mfopt.Optimizer(DOMAIN, COSTS, rng=0)
+    trial = opt.ask()
+    stream, pipe = Terminal(), io.StringIO()
+    for _ in range(2):
+        Progress(pipe).close(opt, trial)
+    display = Progress(stream)
+    display.update(opt, trial)
+    display.close(opt, trial)
+    assert stream.getvalue().count("\x1b[A") == 1
+    assert max(len(part) for part in stream.getvalue().replace("\r", "\n").split("\n")) <= 40 + len("\x1b[A\x1b[K")
+    assert "last 0: initial design: fidelity 0," in pipe.getvalue().splitlines()[0]
+
+
+def test_a_failed_evaluation_is_tried_again_and_paid_for_once():
+    calls = []
+
+    def flaky(x):
+        calls.append(x.tolist())
+        return np.nan if len(calls) % 3 else high(x)
+
+    result = go([flaky], [1.0], 4.0, retries=2)
+    assert result.success
+    assert result.spent == 4.0
+    assert result.failures == []
+    assert calls == [x for x in result.history.x.tolist() for _ in range(3)]
+    del calls[:]
+    assert len(go([flaky], [1.0], 4.0, retries=1, on_error="record").failures) == 2  # every third call succeeds
 
 
 def test_progress_goes_to_stderr_when_asked(capsys):

@@ -1,0 +1,85 @@
+"""Evaluation: a function's value at a point, or why there is none, here or in another process."""
+
+from __future__ import annotations
+
+import pickle
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from mfopt.checks import real_number, shown
+from mfopt.errors import EvaluationError, ExecutorError, InputError, WorkerLost
+from mfopt.optimizer import LARGEST
+from mfopt.protocols import Array
+
+Function = Callable[[Array], Any]
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Why an evaluation brought no value."""
+
+    exception: BaseException
+    traceback: str = ""  # of an exception that was raised in another process
+
+    def __str__(self) -> str:
+        return f"{type(self.exception).__name__}: {self.exception}"
+
+
+Outcome = float | Failure
+
+
+def evaluate(function: Function, x: Array, what: str) -> Outcome:
+    """The function's value, if it is one."""
+    try:
+        value = real_number(function(x), what)
+        if abs(value) > LARGEST:
+            raise InputError(f"{what} must be at most {LARGEST} in size, got {value}")
+        return value
+    except Exception as exception:
+        return Failure(exception)
+
+
+def evaluate_far(function: Function, x: Array, what: str) -> Outcome:
+    """The same in another process: only what certainly can be sent back is sent back."""
+    try:
+        outcome = evaluate(function, x, what)
+    except SystemExit as exception:  # a simulation that gives up must not take the worker with it
+        outcome = Failure(exception)
+    if not isinstance(outcome, Failure):
+        return outcome
+    text = "".join(traceback.format_exception(outcome.exception))
+    try:
+        # An exception whose constructor takes other arguments than it passes on can be sent but not received.
+        pickle.loads(pickle.dumps(outcome.exception))
+    except Exception:
+        return Failure(EvaluationError(str(outcome)), text)
+    return Failure(outcome.exception, text)
+
+
+def evaluate_pickled(task: bytes) -> Outcome:
+    """The same for a task that was pickled, so that what cannot be unpickled is found out here."""
+    try:
+        function, x, what = pickle.loads(task)
+    except Exception as error:
+        raise ExecutorError(
+            f"functions must be importable by name in other processes, got {type(error).__name__}: {error}; "
+            'define them in a module that is installed there, or use executor="threads"'
+        ) from None
+    return evaluate_far(function, x, what)
+
+
+def is_loss(error: BaseException) -> bool:
+    """Whether the worker died, rather than the pool failed. KilledWorker is Dask's word for it."""
+    return isinstance(error, WorkerLost) or type(error).__name__ == "KilledWorker"
+
+
+def pickled(function: Function, x: Array, what: str, dumps: Callable[[object], bytes] = pickle.dumps) -> bytes:
+    try:
+        return dumps((function, x, what))
+    except Exception as error:
+        raise ExecutorError(
+            f"functions must be picklable to run in other processes, got {shown(function)} ({error}); define them at "
+            'the top level of a module, or use executor="threads"'
+        ) from error
