@@ -7,7 +7,7 @@ WORKERS := 2
 PEERS := torch==2.13.0 botorch scikit-optimize optuna
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint test-python test-plain test-debug test-dist test-pythons asan bench bench-peers clean
+.PHONY: help setup demo test lint test-python test-plain test-debug test-dist test-pythons faults asan bench figures bench-peers asynchronous clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-14s %s\n", $$1, $$2}'
@@ -59,6 +59,9 @@ test-dist: $(VENV)/ready ## sdist and wheel: build, install and import outside t
 test-pythons: ## build and test the wheel with every Python from 3.10 to 3.13 that is installed
 	sh tools/check-pythons.sh
 
+faults: $(VENV)/ready ## studies under kill -9, full disks, cut files and many writers, in full (about half an hour)
+	MFOPT_FAULTS=full $(BIN)/python -m pytest -v tests/storage/test_faults.py tests/storage/test_resume.py
+
 asan: $(VENV)/ready ## the core's tests under AddressSanitizer and UndefinedBehaviorSanitizer
 	$(call variant,asan,MFOPT_SANITIZE=1 MFOPT_DEBUG=1)
 	cd build/asan && LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libubsan.so)" \
@@ -69,13 +72,21 @@ bench: $(VENV)/ready ## speed of the core against SciPy and scikit-learn; rewrit
 	@$(BIN)/python -m pip install -q --disable-pip-version-check -e '.[bench]'
 	cd benchmarks && ../$(BIN)/python core.py
 	cd benchmarks && ../$(BIN)/python footprint.py
+	cd benchmarks && ../$(BIN)/python durability.py
 
-bench-peers: ## ask time and argmax against the peers, in an environment of their own; rewrites benchmarks/RESULTS.md
+figures: $(VENV)/ready ## the paper's synthetic experiments into benchmarks/results, resumed where they were (hours)
+	$(BIN)/mfopt bench figure all --out out/bench --into benchmarks/results --jobs $(WORKERS)
+
+bench-peers: ## ask time, argmax and regret against the peers, in an environment of their own; rewrites benchmarks/RESULTS.md
 	@test -d build/peers || $(PYTHON) -m venv build/peers
 	build/peers/bin/python -m pip install -q --disable-pip-version-check $(PEERS)
 	build/peers/bin/python -m pip install -q --disable-pip-version-check '.[plot]'
 	cd benchmarks && ../build/peers/bin/python peers.py
 	cd benchmarks && ../build/peers/bin/python argmax_quality.py
+	cd benchmarks && ../build/peers/bin/python peers_regret.py
+
+asynchronous: $(VENV)/ready ## regret and speed-up of 1 to 64 workers in simulated time; rewrites docs/asynchronous.png, docs/parallel.md
+	$(BIN)/python benchmarks/asynchronous.py
 
 clean: ## remove what was built
 	rm -rf build dist out $(VENV) *.egg-info mfopt_core/*.so mfopt_core/_*.c .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -5,7 +5,8 @@ import sys
 import pytest
 
 import mfopt
-from mfopt import cli, demo
+from mfopt import cli
+from mfopt.commands import demo
 from mfopt.registry import plugins
 
 

@@ -8,7 +8,13 @@ from pathlib import Path
 import pytest
 
 README = Path(__file__).resolve().parents[2] / "README.md"
-BLOCKS = re.findall(r"## ([^\n]+)\n(?:(?!## ).)*?```python\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
+BLOCKS = [
+    (title, code)
+    for title, code in re.findall(
+        r"## ([^\n]+)\n(?:(?!## ).)*?```python\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL
+    )
+    if not re.match(r"# \S+\.py\n", code)  # a file of the page on simulators, see test_run_readme.py
+]
 
 
 def test_the_examples_are_there():

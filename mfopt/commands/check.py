@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import argparse
 import csv
 import json
 from collections.abc import Sequence
 from dataclasses import asdict
 from math import nan
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 
@@ -19,16 +21,25 @@ from mfopt.preflight import Preflight, preflight
 _COLUMNS = ("id", "fidelity", "y", "cost", "status")  # what History.to_dataframe writes beside the coordinates
 
 
-def check(
-    source: str, costs: Sequence[float] | None, direction: str, pairs: int | None, seed: int, as_json: bool
-) -> None:
-    """Print the preflight of `source`: a problem's name, or a CSV file with columns for x, fidelity and y."""
+def add(commands: Any) -> None:
+    parser = commands.add_parser("check", help="say which cheap fidelities are worth using, from paired evaluations")
+    parser.add_argument("source", help="a CSV file with columns for x, fidelity and y, or a synthetic problem's name")
+    parser.add_argument("--costs", type=float, nargs="+", help="one per fidelity (default: the mean costs in the file)")
+    parser.add_argument("--minimize", action="store_true", help="the values are to be minimised")
+    parser.add_argument("--pairs", type=int, help="points evaluated of a problem (default: 5 + 3 per dimension)")
+    parser.add_argument("--seed", type=int, default=0, help="default: %(default)s")
+    parser.add_argument("--json", action="store_true", help="as JSON")
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Print the preflight of the source."""
+    source, costs, seed = arguments.source, arguments.costs, arguments.seed
     if source in problems.names():
         problem = problems.get(source)
-        found = preflight(problem.functions, problem.domain, costs or problem.costs, pairs=pairs, rng=seed)
+        found = preflight(problem.functions, problem.domain, costs or problem.costs, pairs=arguments.pairs, rng=seed)
     else:
-        found = _of_table(source, costs, direction, seed)
-    print(json.dumps([asdict(one) for one in found.checks], indent=2) if as_json else found)
+        found = _of_table(source, costs, "minimize" if arguments.minimize else "maximize", seed)
+    print(json.dumps([asdict(one) for one in found.checks], indent=2) if arguments.json else found)
 
 
 def _of_table(path: str, costs: Sequence[float] | None, direction: str, seed: int) -> Preflight:

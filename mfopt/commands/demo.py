@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
+import argparse
+from typing import Any
+
 import numpy as np
 
-from mfopt import problems
-from mfopt.loop import run
+from mfopt import loop, problems
 from mfopt.optimizer import Optimizer
 
 QUERIES = 50  # the capital, in target queries
+
+
+def add(commands: Any) -> None:
+    parser = commands.add_parser("demo", help="optimise a test function and draw the run")
+    parser.add_argument("--out", default="mfopt-demo.png", help="the picture (default: %(default)s)")
+    parser.add_argument("--capital", type=float, help="total budget (default: 50 target queries)")
+    parser.add_argument("--seed", type=int, default=0, help="default: %(default)s")
+
+
+def run(arguments: argparse.Namespace) -> None:
+    demo(arguments.out, arguments.capital, arguments.seed)
 
 
 def demo(out: str, capital: float | None = None, seed: int = 0, progress: bool | None = True) -> None:
@@ -17,7 +30,7 @@ def demo(out: str, capital: float | None = None, seed: int = 0, progress: bool |
     capital = QUERIES * problem.costs[-1] if capital is None else capital
     optimizer = Optimizer(problem.domain, problem.costs, capital=capital, rng=seed)
     print(f"Maximise the Currin function: costs {problem.costs}, capital {capital:g}, seed {seed}.")
-    run(optimizer, problem.functions, progress=progress)
+    loop.run(optimizer, problem.functions, progress=progress)
     best = optimizer.best
     if best is None:
         print("No value at the target fidelity.")

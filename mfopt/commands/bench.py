@@ -1,0 +1,167 @@
+"""The command `mfopt bench`: experiments on problems whose optimum is known."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Any
+
+from mfopt import problems
+from mfopt.bench.figures import FIGURES
+from mfopt.bench.methods import METHODS
+from mfopt.errors import InputError
+
+_RUN = """\
+Runs every method on every problem with every seed. Finished runs ("cells") are appended to cells.jsonl in the
+directory --out; run again, the command goes on where it was, and what is finished is not run again.
+
+A problem is a name, perhaps with options: currin, "borehole:costs=[0.1,1]", my.module.maker:size=3.
+A method is a strategy, perhaps with options and a label: gp-ucb, mf-gp-ucb:beta_factor=0.4,
+"wide=mf-gp-ucb:beta_factor=0.4,surrogate=matern,surrogate.nu=1.5". zetas=known tells a method the true bounds ζ.
+
+  mfopt bench run --problems currin park --methods mf-gp-ucb gp-ucb gp-ei --seeds 0-9 --capital 50 --jobs 2
+"""
+_FIGURE = """\
+Runs what a figure needs, as far as --out does not hold it yet, and writes it as NAME.png, NAME.svg and NAME.csv (curves
+also as a table, NAME.md):
+
+""" + "\n".join(f"  {name:<19} {(make.__doc__ or '').splitlines()[0]}" for name, make in FIGURES.items())
+
+
+def add(commands: Any) -> None:
+    parser = commands.add_parser("bench", help="compare methods on problems whose optimum is known")
+    parts = parser.add_subparsers(dest="part", required=True, metavar="part")
+    running = parts.add_parser(
+        "run",
+        help="run methods on problems, in parallel",
+        description=_RUN,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    others = " ".join(name for name in problems.names() if name not in problems.SYNTHETIC)
+    running.add_argument(
+        "--problems", nargs="+", default=list(problems.SYNTHETIC), metavar="P",
+        help=f"default: {' '.join(problems.SYNTHETIC)}; there are also {others}",
+    )  # fmt: skip
+    running.add_argument(
+        "--methods", nargs="+", default=list(METHODS), metavar="M", help=f"default: {' '.join(METHODS)}"
+    )
+    running.add_argument(
+        "--capital", type=float, default=100.0, help="in target queries λ_M, initial points included (default: 100)"
+    )
+    running.add_argument("--history", action="store_true", help="keep every query of a run, too")
+    _add_common(running, time_limit=None)
+
+
+    reporting = parts.add_parser(
+        "report",
+        help="tables and pictures of what was run",
+        description="Prints a table of the simple regret (median, quartiles, mean and its standard error) of all cells "
+        "in --out, and writes table.md, table.csv, curves.csv, regret.png and regret.svg.",
+    )
+    reporting.add_argument("--out", default="out/bench", help="directory of the results (default: %(default)s)")
+    reporting.add_argument("--into", help="directory to write to (default: report in --out)")
+    reporting.add_argument("--problems", nargs="+", metavar="P", help="only these, in this order")
+    reporting.add_argument("--methods", nargs="+", metavar="M", help="only these labels, in this order")
+    reporting.add_argument(
+        "--capitals", type=float, nargs="+", default=[20.0, 50.0, 100.0], metavar="Λ", help="default: 20 50 100 (λ_M)"
+    )
+    reporting.add_argument("--format", choices=("text", "markdown", "csv"), default="text", help="of what is printed")
+    reporting.add_argument("--mean", action="store_true", help="draw means with standard errors, as the paper does")
+
+
+    drawing = parts.add_parser(
+        "figure",
+        help="reproduce figures of the paper",
+        description=_FIGURE,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    drawing.add_argument("names", nargs="+", choices=[*FIGURES, "all"], metavar="name", help="or all")
+    drawing.add_argument("--into", help="directory to write to (default: figures in --out)")
+    _add_common(drawing, time_limit=60.0)
+
+
+def _add_common(parser: argparse.ArgumentParser, time_limit: float | None) -> None:
+    parser.add_argument("--seeds", default="0-19", help="as 0-9 or 0,3,5-7 (default: %(default)s)")
+    parser.add_argument("--out", default="out/bench", help="directory of the results (default: %(default)s)")
+    parser.add_argument("--jobs", type=int, default=1, help="processes, with one BLAS thread each (default: 1)")
+    parser.add_argument(
+        "--time-limit", type=float, metavar="S", default=time_limit,
+        help=f"of the processor for one cell, which keeps what it has (default: {time_limit or 'none'})",
+    )  # fmt: skip
+    parser.add_argument(
+        "--any-code", action="store_true", help="also take finished cells that were run with different code of mfopt"
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    if "" not in sys.path:  # a problem with dots in its name may be a module of the working directory
+        sys.path.insert(0, "")
+    return {"run": _run, "report": _report, "figure": _figure}[arguments.part](arguments)
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    from mfopt import bench
+
+    cells = bench.run(
+        arguments.problems,
+        arguments.methods,
+        _seeds(arguments.seeds),
+        arguments.capital,
+        arguments.out,
+        jobs=arguments.jobs,
+        time_limit=arguments.time_limit,
+        history=arguments.history,
+        any_code=arguments.any_code,
+        progress=True,
+    )
+    return 1 if any(cell.status == "failed" for cell in cells) else 0
+
+
+def _report(arguments: argparse.Namespace) -> int:
+    from mfopt.bench import load, report
+
+    cells = load(arguments.out)
+    if not cells:
+        raise InputError(f"--out must hold finished cells, got {arguments.out} with none")
+    found = report.series(cells, arguments.problems, arguments.methods)
+    lines = report.rows(found, arguments.capitals)
+    forms = {"text": report.as_text, "markdown": report.as_markdown, "csv": report.as_csv}
+    print(forms[arguments.format](lines), end="")
+    into = arguments.into or Path(arguments.out) / "report"
+    for path in report.write(found, into, arguments.capitals, arguments.mean):
+        print(f"wrote {path}", file=sys.stderr)
+    codes = {cell.task.code for one in found for cell in one.cells}
+    if len(codes) > 1:
+        print(f"note: the cells come from {len(codes)} different states of mfopt's code", file=sys.stderr)
+    return 0
+
+
+def _figure(arguments: argparse.Namespace) -> int:
+    from mfopt import bench
+
+    for name in FIGURES if "all" in arguments.names else arguments.names:
+        paths = bench.figure(
+            name,
+            arguments.out,
+            arguments.into,
+            _seeds(arguments.seeds),
+            jobs=arguments.jobs,
+            time_limit=arguments.time_limit,
+            any_code=arguments.any_code,
+            progress=True,
+        )
+        for path in paths:
+            print(f"wrote {path}", file=sys.stderr)
+    return 0
+
+
+def _seeds(text: str) -> list[int]:
+    """0-9 and 0,3,5-7 as numbers."""
+    seeds: list[int] = []
+    for part in text.split(","):
+        first, dash, last = part.strip().partition("-")
+        if not first.isdigit() or (dash and not last.isdigit()) or (dash and int(last) < int(first)):
+            raise InputError(f"seeds must be numbers and rising ranges such as 0-9 or 0,3,5-7, got {text!r}")
+        seeds += range(int(first), int(last if dash else first) + 1)
+    return list(dict.fromkeys(seeds))

@@ -1,0 +1,136 @@
+"""Simulator: an external program, in any language, as a function."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import shutil
+import signal
+import subprocess
+import weakref
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Any
+
+from mfopt.checks import real_number, shown
+from mfopt.errors import EvaluationError, EvaluationTimeout, InputError
+from mfopt.protocols import Array
+
+
+class Simulator:
+    """A program that is started for each evaluation.
+
+    command    the program and its arguments, as a list or as one text that is split like a shell would; no shell is
+               involved
+    names      of the coordinates of x
+    fidelity   its number, and
+    name       its name, both passed on
+    timeout    seconds; a program that takes longer is killed with all that it has started
+
+    It reads one JSON object from stdin, {"x": {name: value, ...}, "fidelity": 0, "name": "coarse"}, and prints the
+    value as the last line of stdout: a number, or a JSON object with a number "value". Whatever it prints before is
+    passed over. Any other last line, and an exit code other than 0, is an EvaluationError with the last line of stderr.
+    """
+
+    def __init__(
+        self,
+        command: str | Sequence[str],
+        names: Sequence[str],
+        fidelity: int = 0,
+        name: str = "",
+        timeout: float | None = None,
+    ) -> None:
+        words = shlex.split(command) if isinstance(command, str) else command
+        if not isinstance(words, list | tuple) or not words or not all(isinstance(word, str) for word in words):
+            raise InputError(f"a command must be a text or a list of texts, got {shown(command)}")
+        self.command = list(words)
+        self.names = list(names)
+        self.fidelity = fidelity
+        self.name = name
+        self.timeout = None if timeout is None else real_number(timeout, "timeout")
+        self._track()
+
+    def _track(self) -> None:
+        self._running: set[subprocess.Popen[str]] = set()
+        # Also at the end of the program: what runs in sessions of its own would survive it.
+        self._stop = weakref.finalize(self, _kill_all, self._running)
+
+    def check(self) -> None:
+        """An InputError unless the program is there."""
+        if shutil.which(self.command[0]) is None:
+            raise InputError(f"a command must begin with a program that can be run, got {self.command[0]!r}")
+
+    def stop(self) -> None:
+        """Kill every run that is under way."""
+        _kill_all(self._running)
+
+    def __call__(self, x: Array) -> float:
+        given = {"x": dict(zip(self.names, x.tolist(), strict=True)), "fidelity": self.fidelity, "name": self.name}
+        process = subprocess.Popen(
+            self.command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            encoding="utf-8",
+            errors="replace",
+            start_new_session=True,  # so that it can be killed with its children
+        )
+        self._running.add(process)
+        try:
+            with process:  # closes the pipes and waits
+                try:
+                    out, err = process.communicate(json.dumps(given) + "\n", self.timeout)
+                except BaseException:
+                    _kill(process)
+                    raise
+        except subprocess.TimeoutExpired:
+            raise EvaluationTimeout(f"{self.command[0]} may take {self.timeout:g} s and took longer") from None
+        finally:
+            self._running.discard(process)
+        if process.returncode != 0:
+            raise EvaluationError(f"{self.command[0]} ended with {_code(process.returncode)}{_last(err)}")
+        return _value(out, self.command[0])
+
+    def __getstate__(self) -> dict[str, Any]:
+        """A copy in another process has runs of its own."""
+        return {key: value for key, value in self.__dict__.items() if not key.startswith("_")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._track()
+
+    def __repr__(self) -> str:
+        return f"Simulator({shlex.join(self.command)!r})"
+
+
+def _value(out: str, program: str) -> float:
+    lines = out.strip().splitlines()
+    text = lines[-1].strip() if lines else ""
+    with suppress(ValueError):
+        return float(text)
+    with suppress(ValueError, TypeError, KeyError):
+        return float(json.loads(text)["value"])
+    raise EvaluationError(
+        f'the last line of {program} must be a number or a JSON object with a number "value", got {shown(text)}'
+    )
+
+
+def _code(code: int) -> str:
+    return f"exit code {code}" if code >= 0 else f"signal {-code}"
+
+
+def _last(err: str) -> str:
+    lines = err.strip().splitlines()
+    return f": {lines[-1].strip()}" if lines else ""
+
+
+def _kill(process: subprocess.Popen[str]) -> None:
+    """End the program and all that it has started, which may outlive it."""
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)
+
+
+def _kill_all(running: set[subprocess.Popen[str]]) -> None:
+    for process in list(running):
+        _kill(process)
