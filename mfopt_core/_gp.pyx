@@ -1,10 +1,11 @@
 """A Gaussian process on its data: posterior, gradients, marginal likelihood, samples.
 
-Notation: n rows of data X (n, d), y (n,); prior mean m (a constant), kernel k with k(x, x) = s, noise variance η².
+Notation: n rows of data X (n, d), y (n,); prior mean m (a constant), kernel k with k(x, x) = s, noise variances
+η_i², of the GP or, where rows come with their own, of the row.
 
 Everything inside is normalised by s, so that the scale of y never meets the limits of float64:
 
-    K = R + (η²/s + δ) I = L Lᵀ,   R_ij = k(x_i, x_j)/s      L: mfopt_core._cholesky; δ: jitter, normally 0
+    K = R + D + δ I = L Lᵀ,   R_ij = k(x_i, x_j)/s, D_ii = η_i²/s      L: mfopt_core._cholesky; δ: jitter, normally 0
     z = L⁻¹ (y − m)/√s,        α = L⁻ᵀ z
     v = L⁻¹ r(x),              r(x)_i = k(x_i, x)/s
 
@@ -105,11 +106,7 @@ cdef class GP:
         self.noise = as_number(noise, "noise")
         self.mean = as_number(mean, "mean")
         self.eta = self.noise / self.kernel.scale
-        if self.noise < 0.0 or self.eta > 1e150:
-            raise ValueError(
-                f"noise is a variance between 0 and 1e150 times the scale, got noise={self.noise} "
-                f"with scale={self.kernel.scale}"
-            )
+        self.check_noise(self.noise)
         self.root = sqrt(self.kernel.scale)
         self.factor = Factor.__new__(Factor)
 
@@ -120,6 +117,7 @@ cdef class GP:
         free(self.soa)
         free(self.points)
         free(self.values)
+        free(self.etas)
         free(self.z)
         free(self.alpha)
         free(self.ids)
@@ -133,14 +131,34 @@ cdef class GP:
         if cnp.PyArray_DIM(point, 0) == 0:
             raise ValueError("x must have at least one coordinate, got shape (0,)")
         self.bind(cnp.PyArray_DIM(point, 0))
-        self.extend_checked(1, data(point), &value)
+        self.extend_checked(1, data(point), &value, NULL)
 
-    def extend(self, x, y):
-        """Add observations y (q,) at x (q, d), in this order: O(n²) each, by blocks."""
+    def extend(self, x, y, noise=None):
+        """Add observations y (q,) at x (q, d), in this order: O(n²) each, by blocks.
+
+        `noise` holds the variance of each one's noise, (q,), where that is not the GP's.
+        """
         cdef cnp.ndarray points = as_points(x, self.kernel.d, "x")
         cdef cnp.ndarray values = as_vector(y, cnp.PyArray_DIM(points, 0), "y")
+        cdef cnp.ndarray noises
+        cdef Py_ssize_t i
+        if noise is None:
+            self.bind(cnp.PyArray_DIM(points, 1))
+            self.extend_checked(cnp.PyArray_DIM(points, 0), data(points), data(values), NULL)
+            return
+        noises = as_vector(noise, cnp.PyArray_DIM(points, 0), "noise")
+        for i in range(cnp.PyArray_DIM(noises, 0)):
+            self.check_noise(data(noises)[i])
         self.bind(cnp.PyArray_DIM(points, 1))
-        self.extend_checked(cnp.PyArray_DIM(points, 0), data(points), data(values))
+        self.extend_checked(cnp.PyArray_DIM(points, 0), data(points), data(values), data(noises))
+
+    cdef int check_noise(self, double noise) except -1:
+        if noise < 0.0 or noise / self.kernel.scale > 1e150:
+            raise ValueError(
+                f"noise is a variance between 0 and 1e150 times the scale, got noise={noise} "
+                f"with scale={self.kernel.scale}"
+            )
+        return 0
 
     def truncate(self, Py_ssize_t n):
         """Keep the first n observations and forget the rest, at no cost."""
@@ -169,6 +187,7 @@ cdef class GP:
                 grow(<void **>&self.soa, capacity * sizeof(double *))
                 or grow(<void **>&self.points, rows * self.kernel.d * sizeof(double))
                 or grow(<void **>&self.values, rows * sizeof(double))
+                or grow(<void **>&self.etas, rows * sizeof(double))
                 or grow(<void **>&self.z, rows * sizeof(double))
                 or grow(<void **>&self.alpha, rows * sizeof(double))
                 or grow(<void **>&self.ids, rows * sizeof(uint64_t))
@@ -184,8 +203,8 @@ cdef class GP:
             raise MemoryError(f"no memory for a factor of {n} rows")
         return 0
 
-    cdef int extend_checked(self, Py_ssize_t q, const double *x, const double *y) except -1:
-        """Add q valid rows; d is bound."""
+    cdef int extend_checked(self, Py_ssize_t q, const double *x, const double *y, const double *noises) except -1:
+        """Add q valid rows with these noises, or with the GP's where that is NULL; d is bound."""
         cdef Py_ssize_t i, first, d = self.kernel.d
         for i in range(q):
             if not fabs((y[i] - self.mean) / self.root) < LARGEST:
@@ -197,6 +216,7 @@ cdef class GP:
                 copy(q * d, x, self.points + first * d)
                 copy(q, y, self.values + first)
                 for i in range(first, first + q):
+                    self.etas[i] = self.eta if noises == NULL else noises[i - first] / self.kernel.scale
                     to_soa(1, d, self.points + i * d, self.soa[i // BLOCK] + i % BLOCK, BLOCK)
                 while self.factorise(first, first + q):
                     self.delta = 10.0 * self.delta if self.delta > 0.0 else FIRST_JITTER
@@ -209,18 +229,21 @@ cdef class GP:
     cdef int factorise(self, Py_ssize_t first, Py_ssize_t end) noexcept nogil:
         """Rows first .. end − 1 of L and z from the data; −1 when K is not positive definite to rounding.
 
-        In exact arithmetic a pivot is at least the diagonal's addition η²/s + δ. One below half of it, or of the order
-        of eps where there is none, is rounding noise that later rows would amplify.
+        In exact arithmetic a pivot is at least the diagonal's addition η_i²/s + δ. One below half of the least of
+        these, or of the order of eps where there is none, is rounding noise that later rows would amplify.
         """
         cdef Py_ssize_t i, b, d = self.kernel.d
         cdef double *row
+        cdef double least = self.etas[first] if first < end else 0.0
         mf_check(end <= self.capacity * BLOCK)
         for i in range(first, end):
             row = self.factor.row(i)
             for b in range(i // BLOCK + 1):
                 self.kernel.row(rows_of(b, i), self.soa[b], BLOCK, self.points + i * d, row + b * BLOCK)
-            row[i] = 1.0 + self.eta + self.delta
-        if self.factor.complete(end - first, 0.5 * (self.eta + self.delta) + PIVOT_NOISE):
+            row[i] = 1.0 + self.etas[i] + self.delta
+            if self.etas[i] < least:
+                least = self.etas[i]
+        if self.factor.complete(end - first, 0.5 * (least + self.delta) + PIVOT_NOISE):
             return -1
         for i in range(first, end):
             self.z[i] = (
@@ -410,18 +433,20 @@ cdef class GP:
 
     # -- marginal likelihood ---------------------------------------------------------------------------------
 
-    def log_marginal_likelihood(self, bint grad=False):
-        """log p(y | X); with grad=True also its gradient.
+    def log_marginal_likelihood(self, bint grad=False, bint rows=False):
+        """log p(y | X); with grad=True also its gradient, and with rows=True its slope in each row's noise after that.
 
         The gradient is taken in (log ℓ_1, .., log ℓ_d, log scale, log noise, mean), with one log ℓ when the kernel is
-        isotropic: for θ among them ½ tr((ααᵀ − K⁻¹) ∂K/∂θ), and Σα for the mean (Rasmussen & Williams, eq. 5.9).
+        isotropic: for θ among them ½ tr((ααᵀ − K⁻¹) ∂K/∂θ), and Σα for the mean (Rasmussen & Williams, eq. 5.9). Noises
+        of rows are taken to grow with log noise; the slopes (n,), in the logarithm of each, add up to that entry.
         O(n³) with the gradient, O(n) without.
         """
         cdef Py_ssize_t n, i, d
         cdef double value, square
         cdef double *inverse
         cdef double *out
-        cdef cnp.ndarray gradient
+        cdef double *by_row
+        cdef cnp.ndarray gradient, slopes
         with self.lock:
             n = self.factor.n
             d = self.kernel.d
@@ -431,26 +456,29 @@ cdef class GP:
                 value += log(self.factor.rdiag[i])
             if not grad:
                 return value
-            gradient = np.zeros(d + 3)
+            gradient, slopes = np.zeros(d + 3), new_vector(n)
             out = data(gradient)
+            by_row = data(slopes)
             inverse = workspace(n * n + BLOCK)
             with nogil:
                 self.refresh_alpha()
                 self.factor.copy_to(inverse, n)
                 potri(n, inverse, n)
-                self.likelihood_gradient(inverse, inverse + n * n, out)
+                self.likelihood_gradient(inverse, inverse + n * n, out, by_row)
             free(inverse)
         if self.kernel.isotropic:
             gradient = np.concatenate([[gradient[:d].sum()], gradient[d:]])
-        return value, gradient
+        return (value, gradient, slopes) if rows else (value, gradient)
 
-    cdef void likelihood_gradient(self, const double *inverse, double *buffer, double *out) noexcept nogil:
-        """The gradient, (d + 3,), from the lower triangle of K⁻¹ (n, n); buffer holds BLOCK numbers.
+    cdef void likelihood_gradient(
+        self, const double *inverse, double *buffer, double *out, double *slopes
+    ) noexcept nogil:
+        """The gradient, (d + 3,), and the rows' slopes, from the lower triangle of K⁻¹ (n, n); buffer holds BLOCK numbers.
 
         Products of α may overflow where y is far outside the prior's scale; `unit` keeps them in range until the end.
         """
         cdef Py_ssize_t b, i, j, c, count, n = self.factor.n, d = self.kernel.d
-        cdef double unit = 1.0, weight, trace = 0.0, alphas = 0.0, squares = 0.0, residual = 0.0
+        cdef double unit = 1.0, weight, alphas = 0.0, residual = 0.0
         for i in range(n):
             if fabs(self.z[i]) > unit:
                 unit = fabs(self.z[i])
@@ -464,14 +492,13 @@ cdef class GP:
                         weight * (self.alpha[b * BLOCK + j] / unit) - inverse[i * n + b * BLOCK + j] / unit / unit
                     )
                 mf_weighted_sq(d, count, self.soa[b], BLOCK, self.points + i * d, self.kernel.w, buffer, out)
-            trace += inverse[i * n + i]
+            slopes[i] = 0.5 * self.etas[i] * unit * unit * (weight * weight - inverse[i * n + i] / unit / unit)
+            out[d + 1] += slopes[i]
             alphas += weight
-            squares += weight * weight
             residual += (self.z[i] / unit) * (self.z[i] / unit)
         for c in range(d):
             out[c] *= unit * unit
-        # ∂K/∂log s = K − (η²/s) I (jitter grows with s), and tr((ααᵀ − K⁻¹) K) = zᵀz − n
-        out[d + 1] = 0.5 * self.eta * unit * unit * (squares - trace / unit / unit)
+        # ∂K/∂log s = K − D (jitter grows with s), and tr((ααᵀ − K⁻¹) K) = zᵀz − n
         out[d] = 0.5 * unit * unit * (residual - n / unit / unit) - out[d + 1]
         out[d + 2] = alphas * unit / self.root
 
@@ -516,8 +543,18 @@ cdef class GP:
             copy(self.factor.n, self.values, data(out))
         return out
 
+    @property
+    def noises(self):
+        """The noise variances of the observations, (n,), as a copy."""
+        cdef cnp.ndarray out
+        with self.lock:
+            out = new_vector(self.factor.n)
+            copy(self.factor.n, self.etas, data(out))
+        out *= self.kernel.scale
+        return out
+
     def cholesky(self):
-        """L with L Lᵀ = k(X, X) + noise · I, as a dense (n, n) array."""
+        """L with L Lᵀ = k(X, X) + the noises on the diagonal, as a dense (n, n) array."""
         cdef cnp.ndarray out
         with self.lock:
             out = new_matrix(self.factor.n, self.factor.n)
@@ -529,7 +566,7 @@ cdef class GP:
         kernel = self.kernel
         return _rebuilt, (
             kernel.name, kernel.lengthscale, kernel.scale, self.noise, self.mean,
-            kernel.nu if kernel.name == "matern" else None, self.x, self.y,
+            kernel.nu if kernel.name == "matern" else None, self.x, self.y, self.noises,
         )
 
     def __repr__(self):
@@ -541,8 +578,8 @@ cdef class GP:
         )
 
 
-def _rebuilt(kernel, lengthscale, scale, noise, mean, nu, x, y):
+def _rebuilt(kernel, lengthscale, scale, noise, mean, nu, x, y, noises):
     gp = GP(kernel, lengthscale, scale, noise, mean, nu)
     if len(y):
-        gp.extend(x, y)
+        gp.extend(x, y, noises)
     return gp

@@ -163,7 +163,8 @@ def argmax_ucb(tracked, beta, zetas, exclude=None):
     """(index, φ) of the maximum of φ over points that every fidelity tracks, the lowest index among equals.
 
     tracked holds one Tracked per fidelity, over the same points; exclude is a mask of points to leave out. Only points
-    whose bound (see mfopt_core._tracked) exceeds the best exact value are computed; the answer is the same.
+    whose bound (see mfopt_core._tracked) exceeds the best exact value are computed; the answer is the same. Trackers of
+    one GP may differ in their points: a process over several fidelities has coordinates that stand for the fidelity.
     """
     cdef cnp.ndarray zeta, mask = None
     cdef double b
@@ -175,11 +176,12 @@ def argmax_ucb(tracked, beta, zetas, exclude=None):
     count = one.count
     if count == 0:
         raise ValueError("there must be a point to choose, got trackers without points")
-    if len({id(t.gp) for t in members}) < len(members):
-        raise ValueError("every fidelity must track with a GP of its own, got one GP twice")
+    if len({id(t) for t in members}) < len(members):
+        raise ValueError("every fidelity must have a tracker of its own, got one twice")
     for m in range(1, len(members)):
-        if (<Tracked>members[m]).count != count or not np.array_equal(
-            (<Tracked>members[m]).points[:count], one.points[:count]
+        if (<Tracked>members[m]).count != count or not (
+            (<Tracked>members[m]).gp is one.gp
+            or np.array_equal((<Tracked>members[m]).points[:count], one.points[:count])
         ):
             raise ValueError(f"all fidelities must track the same points, got others at fidelity {m}")
     if exclude is not None:
@@ -189,7 +191,7 @@ def argmax_ucb(tracked, beta, zetas, exclude=None):
         if mask.all():
             raise ValueError(f"exclude must leave at least one point, got a mask that covers all {count}")
     # Locks are always taken in the same order, so that two calls cannot wait for each other.
-    ordered = sorted(members, key=lambda t: id(t.gp))
+    ordered = [t for _, t in sorted({id(t.gp): t for t in members}.items())]
     for member in ordered:
         (<Tracked>member).gp.lock.acquire()
     try:

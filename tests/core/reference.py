@@ -28,7 +28,7 @@ def covariance(kernel, lengthscale, scale, x, z, nu=None):
 
 
 class PlainGP:
-    """Rasmussen & Williams, algorithm 2.1, refactorised every time."""
+    """Rasmussen & Williams, algorithm 2.1, refactorised every time; noise is one variance, or one per row."""
 
     def __init__(self, kernel, lengthscale, scale, noise, mean=0.0, nu=None):
         self.parameters = kernel, lengthscale, scale

@@ -177,8 +177,8 @@ def test_bad_arguments_are_refused():
         argmax_ucb([gp.track(np.empty((0, 2)), capacity=3)], 1.0, [0.0])
     with pytest.raises(ValueError, match="one Tracked per fidelity"):
         argmax_ucb([gp], 1.0, [0.0])
-    with pytest.raises(ValueError, match="got one GP twice"):
-        argmax_ucb([tracked, gp.track(points)], 1.0, [0.0, 0.0])
+    with pytest.raises(ValueError, match="tracker of its own, got one twice"):
+        argmax_ucb([tracked, tracked], 1.0, [0.0, 0.0])
     with pytest.raises(ValueError, match="must track the same points"):
         argmax_ucb([tracked, other.track(points + 0.1)], 1.0, [0.0, 0.0])
     with pytest.raises(ValueError, match=r"zetas must have shape \(1,\)"):
