@@ -65,7 +65,8 @@ class MultiFidelityUCB:
     @property
     def rows(self) -> int:
         """Rows of the largest model: what an evaluation costs."""
-        return max(model.n for model in self._models)
+        rows = max(model.n for model in self._models)
+        return rows if self._fused is None else int(getattr(self._fused, "rows", rows))
 
     def recurring(self, u: Array) -> Array:
         """φ at the rows of u, which will come back."""

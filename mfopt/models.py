@@ -14,7 +14,8 @@ enough (the lower one if there are two): its model is fitted to those rows, then
 rows. So the scale of its prior follows the data's.
 
 A surrogate that models all fidelities jointly (protocols.JointModel) is conditioned on all data at once, and learns
-again as soon as the rows of any fidelity have grown so; nothing is borrowed there.
+again as soon as the rows of any fidelity have grown so; nothing is borrowed there. One that offers `joint` always does,
+one that offers `coupled` where the method asks for it.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ import numpy as np
 from numpy.random import Generator
 
 from mfopt.protocols import Array, JointModel, Model, Query, Record, Surrogate
+from mfopt.softening import Softening
 
 Rows = tuple[Array, Array]
 
@@ -45,6 +47,7 @@ class FidelityModels:
         dim: int,
         seed: int,
         own: int | None = None,
+        coupled: bool = False,
     ) -> None:
         self.used = tuple(used)
         self._position = {m: k for k, m in enumerate(self.used)}
@@ -52,11 +55,14 @@ class FidelityModels:
         self._dim = dim
         self._own = max(3, 2 * dim) if own is None else own
         self._noises = [noises[m] for m in self.used]
-        self.joint = _joint([surrogates[m] for m in self.used], dim, self._noises)
+        serving = [surrogates[m] for m in self.used]
+        self.joint = _joint(serving, "joint", dim, self._noises)
+        if self.joint is None and coupled:
+            self.joint = _joint(serving, "coupled", dim, self._noises)
         self.models: list[Model] = (
             [surrogates[m].model(dim, noises[m]) for m in self.used] if self.joint is None else list(self.joint.models)
         )
-        self._fit_together = _together([surrogates[m] for m in self.used]) if self.joint is None else None
+        self._fit_together = _together(serving) if self.joint is None else None
         self._u: list[list[Array]] = [[] for _ in self.used]
         self._y: list[list[float]] = [[] for _ in self.used]
         self._learnt_at = [-1] * len(self.used)  # rows when last learnt; −1: never
@@ -68,6 +74,12 @@ class FidelityModels:
         if k is not None and record.y is not None:
             self._u[k].append(record.u)
             self._y[k].append(record.y)
+
+    def soften(self, softening: Softening) -> None:
+        """See all values told so far through `softening`; everything is learnt anew at the next update."""
+        self._y = [softening(np.array(y)).tolist() for y in self._y]
+        self._learnt_at = [-1] * len(self.used)
+        self._lender = [None] * len(self.used)
 
     def count(self, k: int) -> int:
         """Number of values known at position k."""
@@ -178,9 +190,11 @@ class FidelityModels:
         return np.array([mean[0] for mean, _ in both]), np.sqrt([var[0] for _, var in both])
 
 
-def _joint(surrogates: Sequence[Surrogate], dim: int, noises: Sequence[float | None]) -> JointModel | None:
-    """The joint model of several fidelities that one surrogate serves, if it offers one."""
-    offer = getattr(surrogates[0], "joint", None)
+def _joint(
+    surrogates: Sequence[Surrogate], how: str, dim: int, noises: Sequence[float | None]
+) -> JointModel | None:
+    """The joint model of several fidelities that one surrogate serves, if it offers one under this name."""
+    offer = getattr(surrogates[0], how, None)
     if offer is None or len(surrogates) == 1 or any(surrogate is not surrogates[0] for surrogate in surrogates):
         return None
     joint: JointModel = offer(dim, noises)

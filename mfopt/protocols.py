@@ -105,6 +105,11 @@ class JointModel(Protocol):
     def fit(self, rows: Sequence[tuple[Array, Array]], rng: np.random.Generator) -> None:
         """Learn the hyper-parameters from these rows, (u, y) per fidelity, and condition on them alone."""
 
+
+
+class CovariantModel(JointModel, Protocol):
+    """A joint model that also tells how its fidelities vary together."""
+
     def covariance(self, u: Array, k: int, other: int) -> Array:
         """The posterior covariance of the k-th and the other fidelity's function at each row of u."""
 
@@ -119,8 +124,12 @@ class Surrogate(Protocol):
     Optional, for speed: `bound(models, beta, zetas)`, an Acquisition for φ = min_m φ_m of eq. (mfgpucbDefn) over models
     that surrogates of this class made, with all of the Acquisition's optional methods.
 
-    Optional, for surrogates that learn from several fidelities at once: `joint(dim, noises)`, a JointModel of as many
-    fidelities as there are noises. It is used where one such surrogate serves all fidelities of a method.
+    Optional, for surrogates that learn from several fidelities at once: `joint(dim, noises)`, a CovariantModel of as
+    many fidelities as there are noises. It is used where one such surrogate serves all fidelities of a method.
+
+    Optional: `softening(u, y, rng)`, how the values are to be softened (mfopt.softening) to suit its models.
+
+    Optional: `coupled(dim, noises)`, a JointModel, for methods that can do with one model per fidelity as well.
 
     Optional: `fit_together(models, rows, rng)` fits models that it made, one per fidelity, to their rows, (u, y) each,
     with one kernel for all of them. It is used instead of their own `fit` where one surrogate serves several.

@@ -44,6 +44,14 @@ class Cycle(ABC):
         """One surrogate per fidelity of the problem."""
         return problem.surrogates
 
+    def _learn(self, view: View) -> None:
+        """Bring the models up to date with the values told."""
+        self._models.update()
+
+    def _couples(self) -> bool:
+        """Whether a surrogate that can is to model all fidelities as one process."""
+        return False
+
     def _needs_values(self) -> bool:
         """Whether the method cannot choose before a value is known."""
         return True
@@ -52,7 +60,9 @@ class Cycle(ABC):
         """Called once, before the first ask."""
         domain, used = problem.domain, self.fidelities(len(problem.costs))
         visited = Visited(len(used), domain.dim, domain.points)
-        models = FidelityModels(self._surrogates(problem), problem.noises, used, domain.dim, problem.seed)
+        models = FidelityModels(
+            self._surrogates(problem), problem.noises, used, domain.dim, problem.seed, coupled=self._couples()
+        )
         self._design = InitialDesign(problem, used, visited, self._initial_capital)
         self._problem = problem
         self._used = used
@@ -74,7 +84,7 @@ class Cycle(ABC):
         if self._needs_values() and not any(self._models.count(k) for k in range(len(self._used))):
             k = 0 if self._payable(0, view.remaining) else self._top
             return self._design.another(k, view, pending, "no value is known yet")
-        self._models.update()
+        self._learn(view)
         return self._choose(view, pending)
 
     def exhausted(self, pending: Sequence[Query]) -> bool:

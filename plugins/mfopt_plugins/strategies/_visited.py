@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from mfopt.protocols import Array, BoolArray, Query
+from mfopt.softening import Softening
 
 SAME = 1e-9  # two points of a box closer than this in every coordinate are one point
 RECENT = 10  # a failed point is avoided until so many outcomes were told after it
@@ -31,6 +32,10 @@ class Visited:
         if y is None:
             self._failed.append((u, k, self._outcomes))
         self._outcomes += 1
+
+    def soften(self, softening: Softening) -> None:
+        """See all values told so far through `softening`."""
+        self._y = [[None if y is None else softening.value(y) for y in values] for values in self._y]
 
     def asked_at(self, k: int) -> int:
         """Number of outcomes at position k, failed ones included."""

@@ -27,6 +27,14 @@ class MFGPUCB(UCBStrategy):
     doubt            practical mode, not in the paper: where the models say that nothing is left to be found, every
                      second query looks elsewhere (see _ucb).
 
+    coupled          practical mode, not in the paper: the surrogates se and matern model all fidelities as one process,
+                     whose length-scales say how much a cheap value tells about the target (see surrogates/_coupled).
+                     With False, with affine=True and in theory mode each fidelity has a process of its own.
+
+    softened         practical mode, not in the paper: where the values say that the function is flat but for peaks,
+                     they are seen through mfopt.softening (see surrogates/_evidence). Never where ζ, γ or noise is
+                     given, nor with affine=True or surrogates that cannot judge it.
+
     With surrogate="ar1" (one for all fidelities) the bounds φ_m are those of one joint posterior, in which cheap values
     also narrow the target's bound; not in the paper either.
     """
@@ -45,9 +53,24 @@ class MFGPUCB(UCBStrategy):
         b: float = 1.0,
         affine: bool = False,
         doubt: bool = True,
+        coupled: bool = True,
+        softened: bool = True,
     ) -> None:
         super().__init__(
-            mode, zetas, gammas, initial_capital, beta_factor, gamma_shrink, delta, xi, a, b, affine, doubt
+            mode,
+            zetas,
+            gammas,
+            initial_capital,
+            beta_factor,
+            gamma_shrink,
+            delta,
+            xi,
+            a,
+            b,
+            affine,
+            doubt,
+            coupled,
+            softened,
         )
 
     def options(self) -> dict[str, Any]:
@@ -65,4 +88,6 @@ class MFGPUCB(UCBStrategy):
             "b": self._b,
             "affine": self._corrects,
             "doubt": self._doubts,
+            "coupled": self._coupled,
+            "softened": self._softened,
         }

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import log
+from typing import cast
 
 import numpy as np
 
 from mfopt.improvement import ExpectedImprovement, Tamed
 from mfopt.models import FidelityModels
-from mfopt.protocols import Array, Query, Suggestion, Surrogate, View
+from mfopt.protocols import Array, CovariantModel, Query, Suggestion, Surrogate, View
 from mfopt_plugins.strategies._improvement import DEPTH, improvement_reason
 from mfopt_plugins.strategies._joint import JointStrategy
 from mfopt_plugins.surrogates.ar1 import AR1
@@ -37,7 +38,7 @@ class AugmentedImprovement:
         """Values at the rows of u."""
         var = self._models.models[self._k].posterior(u)[1]
         value = self._improvement(u) + self._use(var)[0] + self._log_ratio
-        joint = self._models.joint
+        joint = cast(CovariantModel | None, self._models.joint)
         if joint is None or self._k == self._top:
             return np.asarray(value)
         top = self._models.models[self._top].posterior(u)[1]
@@ -49,7 +50,7 @@ class AugmentedImprovement:
         _, var, _, dvar = self._models.models[self._k].posterior_gradient(u)
         use, by_var = self._use(var)
         value, slope = value + use + self._log_ratio, slope + by_var[:, None] * dvar
-        joint = self._models.joint
+        joint = cast(CovariantModel | None, self._models.joint)
         if joint is None or self._k == self._top:
             return value, slope
         _, top, _, dtop = self._models.models[self._top].posterior_gradient(u)

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, cast
 
 import numpy as np
 
 import mfopt_core
 from mfopt.protocols import Array, BoolArray
+from mfopt.softening import Softening
+from mfopt_plugins.surrogates._coupled import CoupledModel
+from mfopt_plugins.surrogates._coupled_bound import CompiledCoupledGP, CoupledBound
+from mfopt_plugins.surrogates._evidence import likely_softening
 from mfopt_plugins.surrogates._gp import GaussianProcess, Hyper
 from mfopt_plugins.surrogates._learning import Fixed
 from mfopt_plugins.surrogates._memory import Memory, keys_of
@@ -81,15 +86,27 @@ class CompiledSurrogate:
         """A fresh model without data; `noise` is the known noise variance, None when it is to be learnt."""
         return CompiledModel(self._make, self.kernel, dim, noise, self._given)
 
+    def coupled(self, dim: int, noises: Sequence[float | None]) -> CompiledCoupledGP:
+        """A model of several fidelities without data, one known noise variance (or None) per fidelity."""
+        return CompiledCoupledGP(self._make, self.kernel, dim, noises, self._given)
+
+    def softening(self, u: Array, y: Array, rng: np.random.Generator) -> Softening:
+        """How these values are to be softened to suit the kernel."""
+        return likely_softening(partial(self.model, u.shape[1]), u, y, rng, self._given)
+
     def fit_together(
         self, models: Sequence[CompiledModel], rows: Sequence[tuple[Array, Array]], rng: np.random.Generator
     ) -> None:
         """Learn one kernel for all these models from their rows, (u, y) each, and condition each on its own alone."""
         fit_together(models, rows, rng)
 
-    def bound(self, models: Sequence[CompiledModel], beta: float, zetas: Sequence[float]) -> CompiledBound:
+    def bound(
+        self, models: Sequence[CompiledModel] | Sequence[CoupledModel], beta: float, zetas: Sequence[float]
+    ) -> CompiledBound | CoupledBound:
         """φ over these models, fused."""
-        return CompiledBound(models, beta, zetas)
+        if isinstance(models[0], CoupledModel):
+            return CoupledBound(cast(Sequence[CoupledModel], models), beta, zetas)
+        return CompiledBound(cast(Sequence[CompiledModel], models), beta, zetas)
 
     def options(self) -> dict[str, Any]:
         """The arguments of the constructor, for studies."""

@@ -29,8 +29,8 @@ class GaussianProcess(Protocol):
     def jitter(self) -> float:
         """What had to be added to the diagonal for the factorisation to succeed; 0.0 normally."""
 
-    def extend(self, X: Array, y: Array) -> None:
-        """Condition on more rows."""
+    def extend(self, X: Array, y: Array, noise: Array | None = None) -> None:
+        """Condition on more rows; `noise` has a variance for each where that is not the process's η²."""
 
     def truncate(self, n: int) -> None:
         """Forget all rows but the first n."""
@@ -44,7 +44,9 @@ class GaussianProcess(Protocol):
     @overload
     def log_marginal_likelihood(self, grad: Literal[False] = False) -> float: ...
     @overload
-    def log_marginal_likelihood(self, grad: Literal[True]) -> tuple[float, Array]: ...
+    def log_marginal_likelihood(self, grad: Literal[True], rows: Literal[False] = False) -> tuple[float, Array]: ...
+    @overload
+    def log_marginal_likelihood(self, grad: Literal[True], rows: Literal[True]) -> tuple[float, Array, Array]: ...
 
 
 class MakeGP(Protocol):

@@ -11,12 +11,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import minimize
 
 from mfopt.protocols import Array
 from mfopt_plugins.surrogates._autoregression import Autoregression, Levels
 from mfopt_plugins.surrogates._gp import Hyper
-from mfopt_plugins.surrogates._learning import LEARNING_ROWS, NOISE_FLOOR, default_hyper, subsets
+from mfopt_plugins.surrogates._learning import LEARNING_ROWS, NOISE_FLOOR, ascend, default_hyper, subsets
 
 _MAX_ITERATIONS, _MAX_WARM = 60, 25  # of an ascent from the priors, of one from the previous optimum
 _DISCREPANCY = 0.1  # centre of the prior of a discrepancy's scale
@@ -60,38 +59,18 @@ def learn_scales(
     if levels > 1:
         low[1 - levels :] = -_RHO_LIMIT if rho is None else rho
         high[1 - levels :] = _RHO_LIMIT if rho is None else rho
-    free = low < high
     u, level, y = stacked(subsets(rows, LEARNING_ROWS, rng))
 
-    def negative(theta_free: Array) -> tuple[float, Array]:
-        theta = low.copy()
-        theta[free] = theta_free
+    def posterior(theta: Array) -> tuple[float, Array]:
         scales = _unpack(theta, levels, dim, noises)
         process = Autoregression(kernel, nu, scales.hypers, scales.rhos)
         process.condition(u, level, y)
         value, slope = process.log_marginal_likelihood(grad=True)
         pull = (theta - centre) / sigma
-        value -= 0.5 * float(pull[free] @ pull[free])
-        slope = slope - pull / sigma
-        if not (np.isfinite(value) and np.isfinite(slope).all()):
-            return 1e25, np.zeros(int(free.sum()))
-        return -value, -slope[free]
+        return value - 0.5 * float(pull @ pull), slope - pull / sigma
 
     starts = [centre, centre + 0.5 * sigma * rng.standard_normal(len(sigma))] if start is None else [_pack(start)]
-    best, best_value = starts[0][free], np.inf
-    for theta in starts:
-        found = minimize(
-            negative,
-            np.clip(theta, low, high)[free],
-            jac=True,
-            method="L-BFGS-B",
-            bounds=list(zip(low[free], high[free], strict=True)),
-            options={"maxiter": _MAX_ITERATIONS if start is None else _MAX_WARM},
-        )
-        if found.fun < best_value:
-            best, best_value = found.x, float(found.fun)
-    theta = low.copy()
-    theta[free] = best
+    theta = ascend(posterior, starts, low, high, _MAX_ITERATIONS if start is None else _MAX_WARM)
     return _unpack(theta, levels, dim, noises)
 
 

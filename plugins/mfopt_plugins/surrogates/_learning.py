@@ -17,7 +17,7 @@ Everything here is on standardised values (mean 0, variance 1), so that the prio
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -71,15 +71,10 @@ def learn(
     low[noises], high[noises] = np.log(NOISE_FLOOR), np.log(2.0)
     _fix(low, fixed)
     _fix(high, fixed)
-    free = low < high
-    if not free.any():
-        return _unpack(low, fixed)
     rows = subsets(rows, LEARNING_ROWS, rng)
 
-    def negative(theta_free: Array) -> tuple[float, Array]:
-        theta = low.copy()
-        theta[free] = theta_free
-        pull = np.where(free, theta - centre, 0.0)
+    def posterior(theta: Array) -> tuple[float, Array]:
+        pull = theta - centre
         slope = -precision @ pull
         value = 0.5 * float(pull @ slope)
         for k, (hyper, (u, y)) in enumerate(zip(_unpack(theta, fixed), rows, strict=True)):
@@ -91,27 +86,47 @@ def learn(
             value += own
             slope[: dim + 1] += own_slope[: dim + 1]
             slope[[dim + 1 + k, dim + 1 + count + k]] += own_slope[dim + 1 :]
-        if not (np.isfinite(value) and np.isfinite(slope).all()):
-            return 1e25, np.zeros(int(free.sum()))
-        return -value, -slope[free]
+        return value, slope
 
     starts = ([] if start is None else [_pack(start)]) + ([centre] if afresh or start is None else [])
     starts += [centre + sigma * rng.standard_normal(len(sigma)) for _ in range(draws)]
-    best, best_value = None, np.inf
-    for theta in starts:
+    return _unpack(ascend(posterior, starts, low, high), fixed)
+
+
+def ascend(
+    objective: Callable[[Array], tuple[float, Array]],
+    starts: Sequence[Array],
+    low: Array,
+    high: Array,
+    iterations: int = _MAX_ITERATIONS,
+) -> Array:
+    """The best θ that L-BFGS-B finds from these starts, between `low` and `high`; where they are equal θ stays.
+
+    `objective` gives a value and its gradient.
+    """
+    free = low < high
+
+    def negative(part: Array) -> tuple[float, Array]:
+        theta = low.copy()
+        theta[free] = part
+        value, slope = objective(theta)
+        if not (np.isfinite(value) and np.isfinite(slope).all()):
+            return 1e25, np.zeros(len(part))
+        return -value, -slope[free]
+
+    best, best_value = low.copy(), np.inf
+    for theta in starts if free.any() else []:
         found = minimize(
             negative,
             np.clip(theta, low, high)[free],
             jac=True,
             method="L-BFGS-B",
             bounds=list(zip(low[free], high[free], strict=True)),
-            options={"maxiter": _MAX_ITERATIONS},
+            options={"maxiter": iterations},
         )
-        if best is None or found.fun < best_value:
-            best, best_value = found.x, float(found.fun)
-    theta = low.copy()
-    theta[free] = best
-    return _unpack(theta, fixed)
+        if not found.fun >= best_value:
+            best[free], best_value = found.x, float(found.fun)
+    return best
 
 
 def subsets(rows: Sequence[tuple[Array, Array]], most: int, rng: np.random.Generator) -> list[tuple[Array, Array]]:

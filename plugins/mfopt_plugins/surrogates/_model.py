@@ -17,7 +17,7 @@ from mfopt.protocols import Array
 from mfopt_plugins.surrogates._gp import GaussianProcess, Hyper, MakeGP
 from mfopt_plugins.surrogates._learning import Fixed, default_hyper, learn
 
-_AFRESH = 1.5  # growth of the rows after which the previous optimum is not the only start of the search for the next
+AFRESH = 1.5  # growth of the rows after which the previous optimum is not the only start of the search for the next
 
 
 class GPModel:
@@ -70,22 +70,11 @@ class GPModel:
             "jitter": float(self.gp.jitter),
         }
 
-    def _standard(self, y: Array) -> tuple[float, float]:
-        offset = float(np.mean(y))
-        unit = float(np.std(y))
-        # Constant values (up to rounding) have no spread of their own: known noise, else their size, stands in.
-        if unit <= 1e-14 * abs(offset) or unit == 0.0:
-            unit = max(sqrt(self._noise or 0.0), abs(offset)) or 1.0
-        return offset, max(unit, 1e-140)  # its square must not underflow
-
     def _fixed(self, offset: float, unit: float) -> Fixed:
         """What is given, in standardised units."""
         given = self._given
-        lengthscale = given.lengthscale
-        if lengthscale is not None and lengthscale.size not in (1, self._dim):
-            raise InputError(f"lengthscale must hold 1 or {self._dim} values, got {lengthscale.size}")
         return Fixed(
-            lengthscale=None if lengthscale is None else np.broadcast_to(lengthscale, (self._dim,)),
+            lengthscale=fixed_lengthscale(given, self._dim),
             scale=None if given.scale is None else given.scale / unit**2,
             noise=None if self._noise is None else self._noise / unit**2,
             mean=None if given.mean is None else (given.mean - offset) / unit,
@@ -109,10 +98,10 @@ def fit_together(models: Sequence[GPModel], rows: Sequence[tuple[Array, Array]],
         for model in models:
             model.truncate(0)
         return
-    offset, unit = lead._standard(rows[int(np.argmax(counts))][1])
+    offset, unit = standard_unit(rows[int(np.argmax(counts))][1], lead._noise)
     before = [model._learnt for model in models if model._learnt is not None]
     start = before if len(before) == len(models) else None
-    afresh = start is None or total >= _AFRESH * lead._searched
+    afresh = start is None or total >= AFRESH * lead._searched
     if afresh:
         lead._searched = total
     standard = [(u, (y - offset) / unit) for u, y in rows]
@@ -123,6 +112,23 @@ def fit_together(models: Sequence[GPModel], rows: Sequence[tuple[Array, Array]],
         model._hyper = model._in_unit_of_y(hyper, offset, unit)
         model.gp = model._make(model._hyper)
         model.gp.extend(u, y)
+
+
+def standard_unit(y: Array, noise: float | None) -> tuple[float, float]:
+    """Mean and standard deviation of values with this known noise variance."""
+    offset, unit = float(np.mean(y)), float(np.std(y))
+    # Constant values (up to rounding) have no spread of their own: known noise, else their size, stands in.
+    if unit <= 1e-14 * abs(offset) or unit == 0.0:
+        unit = max(sqrt(noise or 0.0), abs(offset)) or 1.0
+    return offset, max(unit, 1e-140)  # its square must not underflow
+
+
+def fixed_lengthscale(given: Fixed, dim: int) -> Array | None:
+    """The length-scales that were given, one per dimension."""
+    lengthscale = given.lengthscale
+    if lengthscale is not None and lengthscale.size not in (1, dim):
+        raise InputError(f"lengthscale must hold 1 or {dim} values, got {lengthscale.size}")
+    return None if lengthscale is None else np.broadcast_to(lengthscale, (dim,))
 
 
 def _complete(hyper: Hyper, fixed: Fixed) -> Hyper:

@@ -1,6 +1,7 @@
 """A Gaussian process with the SE kernel in plain NumPy and SciPy: the yardstick for mfopt_core.GP.
 
-Notation: K = κ(X, X) + η²I = L Lᵀ, z = L⁻¹(y − m), α = K⁻¹(y − m), v(u) = L⁻¹κ(X, u). Then (eq. (gpPostEqns))
+Notation: K = κ(X, X) + D = L Lᵀ, D the noises on the diagonal, z = L⁻¹(y − m), α = K⁻¹(y − m), v(u) = L⁻¹κ(X, u). Then
+(eq. (gpPostEqns))
 
     μ(u) = m + v(u)ᵀz,   σ²(u) = κ(u, u) − v(u)ᵀv(u).
 
@@ -27,6 +28,7 @@ class PythonGP:
         self._hyper = hyper
         self._x = np.empty((0, hyper.lengthscale.size))
         self._y = np.empty(0)
+        self._noise = np.empty(0)
         self._factorise()
 
     @property
@@ -39,15 +41,17 @@ class PythonGP:
         """What had to be added to the diagonal for the factorisation to succeed; 0.0 normally."""
         return self._jitter
 
-    def extend(self, X: Array, y: Array) -> None:
-        """Condition on more rows."""
+    def extend(self, X: Array, y: Array, noise: Array | None = None) -> None:
+        """Condition on more rows; `noise` has a variance for each where that is not the process's η²."""
+        own = np.full(len(y), self._hyper.noise) if noise is None else noise
+        self._noise = np.concatenate([self._noise, own])
         self._x = np.vstack([self._x, X])
         self._y = np.concatenate([self._y, y])
         self._factorise()
 
     def truncate(self, n: int) -> None:
         """Forget all rows but the first n."""
-        self._x, self._y = self._x[:n].copy(), self._y[:n].copy()
+        self._x, self._y, self._noise = self._x[:n].copy(), self._y[:n].copy(), self._noise[:n].copy()
         self._factorise()
 
     def posterior(self, X: Array) -> tuple[Array, Array]:
@@ -70,9 +74,13 @@ class PythonGP:
     @overload
     def log_marginal_likelihood(self, grad: Literal[False] = False) -> float: ...
     @overload
-    def log_marginal_likelihood(self, grad: Literal[True]) -> tuple[float, Array]: ...
-    def log_marginal_likelihood(self, grad: bool = False) -> float | tuple[float, Array]:
-        """log p(y), and its derivatives in (log ℓ_1..d, log scale, log noise, mean)."""
+    def log_marginal_likelihood(self, grad: Literal[True], rows: Literal[False] = False) -> tuple[float, Array]: ...
+    @overload
+    def log_marginal_likelihood(self, grad: Literal[True], rows: Literal[True]) -> tuple[float, Array, Array]: ...
+    def log_marginal_likelihood(
+        self, grad: bool = False, rows: bool = False
+    ) -> float | tuple[float, Array] | tuple[float, Array, Array]:
+        """log p(y), its derivatives in (log ℓ_1..d, log scale, log noise, mean), and those in the rows' log noises."""
         n = self.n
         value = float(-0.5 * self._z @ self._z - np.log(np.diag(self._chol)).sum() - 0.5 * n * _LOG_2PI)
         if not grad:
@@ -82,9 +90,10 @@ class PythonGP:
         weighted = weight * self._kernel(self._x, self._x)
         slopes = [0.5 * float(np.sum(weighted * self._squares(j))) for j in range(self._hyper.lengthscale.size)]
         slopes.append(0.5 * float(weighted.sum()))
-        slopes.append(0.5 * self._hyper.noise * float(np.trace(weight)))
+        by_row = 0.5 * self._noise * np.diag(weight)
+        slopes.append(float(by_row.sum()))
         slopes.append(float(self._alpha.sum()))
-        return value, np.array(slopes)
+        return (value, np.array(slopes), by_row) if rows else (value, np.array(slopes))
 
     def _squares(self, j: int) -> Array:
         column = self._x[:, j] / self._hyper.lengthscale[j]
@@ -101,7 +110,7 @@ class PythonGP:
         self._jitter = 0.0
         while True:
             try:
-                noisy = k + (self._hyper.noise + self._jitter) * np.eye(self.n)
+                noisy = k + np.diag(self._noise + self._jitter)
                 self._chol = cholesky(noisy, lower=True, check_finite=False) if self.n else np.empty((0, 0))
                 break
             except LinAlgError:

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from mfopt.protocols import Array
+from mfopt.softening import Softening
+from mfopt_plugins.surrogates._coupled import CoupledGP
+from mfopt_plugins.surrogates._evidence import likely_softening
 from mfopt_plugins.surrogates._model import GPModel, fit_together, given_hyper, options_of
 from mfopt_plugins.surrogates._python_gp import PythonGP
 
@@ -30,6 +34,14 @@ class SEPython:
     def model(self, dim: int, noise: float | None = None) -> GPModel:
         """A fresh model without data; `noise` is the known noise variance, None when it is to be learnt."""
         return GPModel(PythonGP, "se", dim, noise, self._given)
+
+    def coupled(self, dim: int, noises: Sequence[float | None]) -> CoupledGP:
+        """A model of several fidelities without data, one known noise variance (or None) per fidelity."""
+        return CoupledGP(PythonGP, "se", dim, noises, self._given)
+
+    def softening(self, u: Array, y: Array, rng: np.random.Generator) -> Softening:
+        """How these values are to be softened to suit the kernel."""
+        return likely_softening(partial(self.model, u.shape[1]), u, y, rng, self._given)
 
     def fit_together(
         self, models: Sequence[GPModel], rows: Sequence[tuple[Array, Array]], rng: np.random.Generator
