@@ -4,7 +4,8 @@
     middle   slices of the posterior along one coordinate through the best point, with the bounds φ_m
     bottom   slices along two coordinates: the target's mean, the bound φ, and the deviation of the target
 
-What is believed is rebuilt from the history with the study's own kind of model; β and ζ are those of the last reason.
+What is believed is rebuilt from the history with the study's own kind of model, all fidelities as one process where it
+can be; β and ζ are those of the last reason. Values are not softened here (mfopt.softening).
 """
 
 from __future__ import annotations
@@ -102,7 +103,7 @@ def _belief(optimizer: Optimizer, reasons: Sequence[Reason]) -> Belief:
         for m, zeta in zip(reasons[-1].fidelities, reasons[-1].zeta, strict=True):
             zetas[m] = zeta
     side = 1.0 if optimizer.direction == "maximize" else -1.0
-    return Belief(fitted(optimizer, optimizer.surrogates), sqrt(beta), tuple(zetas), side)
+    return Belief(fitted(optimizer, optimizer.surrogates, coupled=True), sqrt(beta), tuple(zetas), side)
 
 
 def _centre(optimizer: Optimizer) -> Array:

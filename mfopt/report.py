@@ -143,12 +143,14 @@ def report(
     )
 
 
-def fitted(optimizer: Optimizer, surrogate: object) -> FidelityModels:
-    """The models that a strategy would have, from the whole history."""
+def fitted(optimizer: Optimizer, surrogate: object, coupled: bool = False) -> FidelityModels:
+    """The models that a strategy would have, from the whole history; `coupled` as for FidelityModels."""
     count = len(optimizer.costs)
     noises = [fidelity.noise for fidelity in optimizer.fidelities]
     surrogates = registry.resolve_each(registry.SURROGATES, surrogate, count)
-    models = FidelityModels(surrogates, noises, range(count), optimizer.domain.dim, optimizer.seed)
+    models = FidelityModels(
+        surrogates, noises, range(count), optimizer.domain.dim, optimizer.seed, coupled=coupled
+    )
     history, sign = optimizer.history, _sign(optimizer)
     rows = zip(
         history.id.tolist(),

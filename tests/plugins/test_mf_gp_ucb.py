@@ -153,7 +153,7 @@ def test_a_known_zeta_that_data_contradict_is_told_once_and_the_run_goes_on():
 def test_gamma_grows_while_nothing_above_is_queried():
     """With a first fidelity so rough that it never becomes certain, only growth of γ leads to the target."""
     rng = np.random.default_rng(0)
-    strategy = MFGPUCB(initial_capital=100.0)
+    strategy = MFGPUCB(initial_capital=100.0, coupled=False)
     trials = run(optimizer(capital=400.0, strategy=strategy), [lambda x: float(rng.standard_normal()), high])
     gammas = [t.reason.gamma[0] for t in trials if t.reason.kind == "ucb"]
     assert gammas[-1] >= 2 * gammas[0]

@@ -138,7 +138,7 @@ class UCBStrategy(Cycle):
         # What is known in the unit of y (ζ, γ, noise) holds for values as they are.
         known = any(zeta is not None for zeta in zetas[:-1]) or any(problem.noises[m] for m in used)
         known = known or gammas is not None or self._corrects
-        self._softens = self._softened and judged and not known and self._mode == "practical"
+        self._softens = self._softened and judged and not known and self._mode == "practical" and len(used) > 1
         self._softening = Softening()
         self._judged = 0  # values when they were last asked
         self._refined = False  # whether the last target query was a refinement, so that it is doubt's turn

@@ -3,11 +3,16 @@
 Each step from a fidelity to the next is a coordinate of its own: fidelity m of K has the code c(m) ∈ {0, 1}^(K−1)
 whose first m entries are 1, and κ((u, m), (u′, m′)) is the kernel at the points (u, c(m)) and (u′, c(m′)). A long
 length-scale of a step says that the two fidelities are nearly the same function, a short one that they have nothing in
-common; it is learnt like any other. So all fidelities have one kernel in u (the paper's assumption), a cheap value also tells
-something about the target, and how much is learnt, not assumed.
+common; it is learnt like any other. So all fidelities have one kernel in u (the paper's assumption), a cheap value also
+tells something about the target, and how much is learnt, not assumed.
 
-Noise is each fidelity's own. The paper conditions each fidelity on its own values alone; docs/defaults.md says why this
-is the default.
+Hyper-parameters are learnt as for single fidelities (_learning), with the same priors, and for the steps
+
+    log step ~ N(log 4, 1)   neighbouring fidelities differ by a quarter of their deviation, give or take a factor e
+
+Noise is each fidelity's own, but the log noises of two differ by N(0, 2²): with a few target values, noise would
+otherwise be an easy explanation for whatever does not fit. The paper conditions each fidelity on its own values alone;
+docs/defaults.md says why this is the default.
 """
 
 from __future__ import annotations
@@ -23,7 +28,8 @@ from mfopt_plugins.surrogates._gp import GaussianProcess, Hyper, MakeGP
 from mfopt_plugins.surrogates._learning import LEARNING_ROWS, NOISE_FLOOR, Fixed, ascend, default_hyper, subsets
 from mfopt_plugins.surrogates._model import AFRESH, fixed_lengthscale, standard_unit
 
-_STEP, _STEP_SIGMA = 4.0, 1.0  # length-scale of a step: neighbours differ by a quarter of their deviation, give or take
+_NOISES_APART = 2.0  # deviation of the difference between the log noises of two fidelities
+_STEP, _STEP_SIGMA = 4.0, 1.0  # length-scale of a step: centre, and deviation of its logarithm
 
 
 @dataclass(frozen=True)
@@ -79,6 +85,8 @@ class CoupledGP:
     @property
     def process(self) -> GaussianProcess:
         """The process, conditioned on the present rows."""
+        if self._valid == len(self._order) == sum(len(y) for _, y in self._rows):
+            return self._gp
         if self._valid < len(self._order):
             self._gp.truncate(self._valid)
             del self._order[self._valid :]
@@ -144,8 +152,12 @@ class CoupledGP:
         """The maximum a posteriori for standardised rows."""
         centre, sigma = self._centre(), self._sigma()
         width, count = self._dim + len(rows) - 1, len(rows)
+        noises = slice(width + 1, width + 1 + count)
+        covariance = np.diag(sigma**2)
+        covariance[noises, noises] = sigma[noises] ** 2 - 0.5 * _NOISES_APART**2 * (1.0 - np.eye(count))
+        precision = np.linalg.inv(covariance)
         low, high = centre - 4 * sigma, centre + 4 * sigma
-        low[width + 1 : -1], high[width + 1 : -1] = np.log(NOISE_FLOOR), np.log(2.0)
+        low[noises], high[noises] = np.log(NOISE_FLOOR), np.log(2.0)
         self._fix(low, offset, unit)
         self._fix(high, offset, unit)
         u = np.vstack([self.coded(points, k) for k, (points, _) in enumerate(rows)])
@@ -154,12 +166,12 @@ class CoupledGP:
 
         def posterior(theta: Array) -> tuple[float, Array]:
             gp = self._make(Hyper(np.exp(theta[:width]), float(np.exp(theta[width])), 0.0, float(theta[-1])))
-            gp.extend(u, y, np.exp(theta[width + 1 : -1])[level])
+            gp.extend(u, y, np.exp(theta[noises])[level])
             value, slope, by_row = gp.log_marginal_likelihood(grad=True, rows=True)
-            pull = (theta - centre) / sigma
-            noises = np.bincount(level, by_row, count)
-            slope = np.concatenate([slope[: width + 1], noises, slope[-1:]]) - pull / sigma
-            return value - 0.5 * float(pull @ pull), slope
+            pull = precision @ (theta - centre)
+            by_noise = np.bincount(level, by_row, count)
+            slope = np.concatenate([slope[: width + 1], by_noise, slope[-1:]]) - pull
+            return value - 0.5 * float(pull @ (theta - centre)), slope
 
         return ascend(posterior, starts, low, high)
 
