@@ -473,7 +473,7 @@ cdef class GP:
     cdef void likelihood_gradient(
         self, const double *inverse, double *buffer, double *out, double *slopes
     ) noexcept nogil:
-        """The gradient, (d + 3,), and the rows' slopes, from the lower triangle of K⁻¹ (n, n); buffer holds BLOCK numbers.
+        """The gradient, (d + 3,), and the rows' slopes, from the lower triangle of K⁻¹; buffer holds BLOCK numbers.
 
         Products of α may overflow where y is far outside the prior's scale; `unit` keeps them in range until the end.
         """
