@@ -166,14 +166,20 @@ def test_cheap_evaluations_go_on_while_dear_ones_are_full():
     assert watch.most[0] >= 2
 
 
-def test_a_slow_evaluation_holds_nobody_up():
-    gate = threading.Event()
-    calls = iter([True])
+def waiting_at_first():
+    """A gate, and an evaluation that waits for it at its first call."""
+    gate, calls = threading.Event(), iter([True])
 
-    def first_waits(x):
+    def evaluation(x):
         if next(calls, False):
             gate.wait(20)
         return f.high(x)
+
+    return gate, evaluation
+
+
+def test_a_slow_evaluation_holds_nobody_up():
+    gate, first_waits = waiting_at_first()
 
     def callback(opt, trial, y):
         if len(opt.history) == 8:
@@ -265,13 +271,7 @@ def test_timeouts_may_differ_between_fidelities():
 
 
 def test_a_hung_worker_of_another_executor_is_not_queued_behind():
-    gate = threading.Event()
-    calls = iter([True])
-
-    def first_hangs(x):
-        if next(calls, False):
-            gate.wait(20)
-        return f.high(x)
+    gate, first_hangs = waiting_at_first()
 
     with ThreadPoolExecutor(2) as own:
         result = go([first_hangs], 8.0, (1.0,), executor=own, workers=2, timeout=0.3, on_error="record")
@@ -294,13 +294,7 @@ def test_when_every_worker_hangs_the_run_ends_and_says_so():
 
 @pytest.mark.parametrize("time_limit", [None, 0.6])
 def test_what_waits_for_the_place_of_a_hung_evaluation_is_started_when_it_returns(time_limit):
-    gate = threading.Event()
-    calls = iter([True])
-
-    def first_hangs(x):
-        if next(calls, False):
-            gate.wait(20)
-        return f.high(x)
+    gate, first_hangs = waiting_at_first()
 
     def callback(opt, trial, y):
         if time_limit is None:

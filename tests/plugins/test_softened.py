@@ -58,7 +58,7 @@ def test_reasons_are_in_the_unit_of_y_and_add_up():
     opt = optimizer()
     trials = run(opt, [CHEAP, DEAR])
     strategy = opt.strategy
-    assert strategy._softening.strength > 0.0
+    assert strategy._softener.softening.strength > 0.0
     assert opt.best.y > 8.9
     shown = [trial.reason for trial in trials if trial.reason.kind == "ucb" and np.isfinite(trial.reason.phi).all()]
     assert len(shown) > 3
@@ -88,7 +88,7 @@ def test_values_stay_as_they_are(strategy, surrogate):
     opt = optimizer(strategy, surrogate)
     run(opt, [CHEAP, DEAR])
     assert len(opt.history) > 50
-    assert opt.strategy._softening.strength == 0.0
+    assert opt.strategy._softener.softening.strength == 0.0
 
 
 def test_softening_in_the_middle_of_a_run_learns_everything_anew():
@@ -99,13 +99,13 @@ def test_softening_in_the_middle_of_a_run_learns_everything_anew():
         opt.add(x, 0, CHEAP(x), cost=0.0)
     opt.ask()
     strategy = opt.strategy
-    assert strategy._softening.strength == 0.0
+    assert strategy._softener.softening.strength == 0.0
     gamma = strategy._gamma
     for x in rng.random((60, 3)):
         opt.add(x, 0, CHEAP(x), cost=0.0)
     opt.ask()
-    assert strategy._softening.strength > 0.0
-    np.testing.assert_allclose(strategy._models.rows(0)[1], strategy._softening(opt.history.y), rtol=1e-12)
+    assert strategy._softener.softening.strength > 0.0
+    np.testing.assert_allclose(strategy._models.rows(0)[1], strategy._softener.softening(opt.history.y), rtol=1e-12)
     assert strategy._models.models[0].n == 72
     assert strategy._gamma is not gamma
     assert strategy._zeta.neighbour == pytest.approx(0.01 * np.ptp(strategy._models.rows(0)[1]))

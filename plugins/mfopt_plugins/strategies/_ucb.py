@@ -28,7 +28,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import inf, isfinite, sqrt
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -41,11 +41,11 @@ from mfopt.softening import Softening
 from mfopt_plugins.strategies._affine import Affine
 from mfopt_plugins.strategies._cycle import Cycle
 from mfopt_plugins.strategies._gamma import GammaRule
+from mfopt_plugins.strategies._softener import Softener, judge_of
 from mfopt_plugins.strategies._zeta import ZetaRule, excess
 
 Mode = Literal["practical", "theory"]
 
-ENOUGH = 10  # values at one fidelity before they are asked how to soften them; again when they have doubled
 SETTLED = 1e-4  # of the spread: gains below it are refinements
 _STEPS = 3  # factors of 4 by which doubt may raise β
 
@@ -133,14 +133,10 @@ class UCBStrategy(Cycle):
         self._gamma = GammaRule(costs, gammas, self._gamma_shrink)
         self._to_check: list[tuple[Array, int, float]] = []  # values to be held against ζ
         self._checked: set[tuple[bytes, int]] = set()  # points and positions that were asked for a check
-        surrogates = [problem.surrogates[m] for m in used]
-        judged = len({id(one) for one in surrogates}) == 1 and hasattr(surrogates[0], "softening")
-        # What is known in the unit of y (ζ, γ, noise) holds for values as they are.
-        known = any(zeta is not None for zeta in zetas[:-1]) or any(problem.noises[m] for m in used)
-        known = known or gammas is not None or self._corrects
-        self._softens = self._softened and judged and not known and self._mode == "practical" and len(used) > 1
-        self._softening = Softening()
-        self._judged = 0  # values when they were last asked
+        # ζ and γ that are given, and affine corrections, are in the unit of y: they hold for values as they are.
+        as_they_are = any(zeta is not None for zeta in zetas[:-1]) or gammas is not None or self._corrects
+        softens = self._softened and self._mode == "practical" and len(used) > 1 and not as_they_are
+        self._softener = Softener(judge_of(problem, used) if softens else None)
         self._refined = False  # whether the last target query was a refinement, so that it is doubt's turn
 
     def _needs_values(self) -> bool:
@@ -151,23 +147,17 @@ class UCBStrategy(Cycle):
         return self._coupled and self._mode == "practical" and not self._corrects
 
     def _learn(self, view: View) -> None:
-        most = max(self._models.count(k) for k in range(len(self._used)))
-        if self._softens and self._softening.strength == 0.0 and most >= max(ENOUGH, 2 * self._judged):
-            self._judged = most
-            self._soften(view)
+        if self._softener.judge(self._models, view.rng):
+            self._see_softened(self._softener.softening)
         super()._learn(view)
 
-    def _soften(self, view: View) -> None:
-        """Let the values say how they are to be softened, and see all that is known in that light."""
-        k = max(range(len(self._used)), key=self._models.count)
-        surrogate: Any = self._problem.surrogates[self._used[k]]
-        self._softening = surrogate.softening(*self._models.rows(k), view.rng)
-        if self._softening.strength > 0.0:
-            self._models.soften(self._softening)
-            self._visited.soften(self._softening)
-            self._to_check = [(u, k, self._softening.value(y)) for u, k, y in self._to_check]
-            self._gamma = GammaRule(self._costs, None, self._gamma_shrink)
-            self._compare_all()
+    def _see_softened(self, softening: Softening) -> None:
+        """See all that is known through `softening`; ζ and γ begin anew."""
+        self._models.soften(softening)
+        self._visited.soften(softening)
+        self._to_check = [(u, k, softening.value(y)) for u, k, y in self._to_check]
+        self._gamma = GammaRule(self._costs, None, self._gamma_shrink)
+        self._compare_all()
 
     def _choose(self, view: View, pending: Sequence[Query]) -> Suggestion:
         if self._corrects:
@@ -201,7 +191,7 @@ class UCBStrategy(Cycle):
     def tell(self, record: Record) -> None:
         """Learn the outcome of a query, or data that nobody asked for, in the order told."""
         if record.y is not None and record.fidelity in self._used:
-            k, y = self._used.index(record.fidelity), self._softening.value(record.y)
+            k, y = self._used.index(record.fidelity), self._softener.softening.value(record.y)
             self._compare(record.u, k, y)
             if record.asked and k > 0:
                 self._to_check.append((record.u, k, y))
@@ -394,7 +384,9 @@ class UCBStrategy(Cycle):
         return float(np.max(np.abs(self._affine.a) * ranges))
 
     def _reason(self, kind: str, t: int, beta: float, choice: _Choice) -> Reason:
-        mean, width, zetas, phi, gammas = self._told(choice)
+        mean, width, zetas, phi, gammas = self._softener.told(
+            choice.mean, choice.width, choice.zetas, choice.phi, choice.gammas
+        )
         return Reason(
             kind,
             choice.text,
@@ -408,17 +400,6 @@ class UCBStrategy(Cycle):
             tuple(phi.tolist()),
             tuple(gammas.tolist()),
         )
-
-    def _told(self, choice: _Choice) -> tuple[Array, Array, Array, Array, Array]:
-        """Means, widths, ζ, φ and γ in the unit of y, so that they add up and compare as the softened ones do."""
-        softening = self._softening
-        if softening.strength == 0.0:
-            return choice.mean, choice.width, choice.zetas, choice.phi, choice.gammas
-        levels = (choice.mean, choice.mean + choice.width, choice.phi, choice.mean + choice.gammas)
-        mean, upper, phi, threshold = (softening.inverse(level) for level in levels)
-        known = np.isfinite(upper)
-        zetas = np.where(known, phi - np.where(known, upper, 0.0), choice.zetas)
-        return mean, upper - mean, zetas, phi, threshold - mean
 
     def _beta(self, t: int) -> float:
         domain, count = self._problem.domain, len(self._used)
