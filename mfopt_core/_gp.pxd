@@ -37,6 +37,9 @@ cdef class GP:
     cdef int reserve(self, Py_ssize_t n) except -1
     cdef int factorise(self, Py_ssize_t first, Py_ssize_t end) noexcept nogil
     cdef int extend_checked(self, Py_ssize_t q, const double *x, const double *y, const double *noises) except -1
+    cdef void solve(
+        self, Py_ssize_t count, Py_ssize_t width, const double *x, double *v, double *mean, double *var
+    ) noexcept nogil
     cdef void cross(self, Py_ssize_t q, const double *soa, Py_ssize_t ld, double *v) noexcept nogil
     cdef void moments(self, Py_ssize_t q, const double *v, double *mean, double *var) noexcept nogil
     cdef void refresh_alpha(self) noexcept nogil

@@ -274,15 +274,24 @@ cdef class GP:
                 while j < q:
                     count = q - j if q - j < chunk else chunk
                     width = chunk if chunk == MF_FEW else count
-                    take_points(count, width, d, rows + j * d, v + n * chunk)
-                    self.cross(width, v + n * chunk, width, v)
-                    self.factor.forward(width, v, width)
-                    self.moments(width, v, v + (n + d) * chunk, v + (n + d + 1) * chunk)
-                    copy(count, v + (n + d) * chunk, mu + j)
-                    copy(count, v + (n + d + 1) * chunk, sigma2 + j)
+                    self.solve(count, width, rows + j * d, v, mu + j, sigma2 + j)
                     j += chunk
             free(v)
         return mean, var
+
+    cdef void solve(
+        self, Py_ssize_t count, Py_ssize_t width, const double *x, double *v, double *mean, double *var
+    ) noexcept nogil:
+        """V = L⁻¹ r, (n, width), mean and variance at `count` rows of x; v has room for n + d + 2 rows of `width`."""
+        cdef Py_ssize_t n = self.factor.n, d = self.kernel.d
+        cdef double *soa = v + n * width
+        cdef double *moments = soa + d * width
+        take_points(count, width, d, x, soa)
+        self.cross(width, soa, width, v)
+        self.factor.forward(width, v, width)
+        self.moments(width, v, moments, moments + width)
+        copy(count, moments, mean)
+        copy(count, moments + width, var)
 
     cdef void cross(self, Py_ssize_t q, const double *soa, Py_ssize_t ld, double *v) noexcept nogil:
         """v[i * q + j] = r_i at point j of the q points with coordinates soa[c * ld + j]."""
@@ -339,12 +348,7 @@ cdef class GP:
                 while j < q:
                     count = q - j if q - j < chunk else chunk
                     width = chunk if chunk == MF_FEW else count
-                    take_points(count, width, d, rows + j * d, v + n * chunk)
-                    self.cross(width, v + n * chunk, width, v)
-                    self.factor.forward(width, v, width)
-                    self.moments(width, v, v + (n + d) * chunk, v + (n + d + 1) * chunk)
-                    copy(count, v + (n + d) * chunk, mu + j)
-                    copy(count, v + (n + d + 1) * chunk, sigma2 + j)
+                    self.solve(count, width, rows + j * d, v, mu + j, sigma2 + j)
                     self.factor.backward(width, v, width)
                     for i in range(count):
                         self.gradient_at(
