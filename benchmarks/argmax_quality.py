@@ -17,9 +17,9 @@ import numpy as np
 import timing
 
 import mfopt
-from mfopt.acquisition import MultiFidelityUCB
 from mfopt_plugins.maximisers.direct import Direct
 from mfopt_plugins.maximisers.nlopt_direct import NloptDirect
+from mfopt_plugins.method.upper_bound import MultiFidelityUCB
 from mfopt_plugins.surrogates.se import SE
 
 MISS = 1e-6

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from mfopt import theory
-from mfopt.plots_theory import RatioCurve, plot_partition, plot_ratios
+from mfopt.plots.theory import RatioCurve, plot_partition, plot_ratios
 from mfopt.protocols import Array
 
 ZETAS = np.geomspace(0.001, 2.0, 20)

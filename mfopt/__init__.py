@@ -3,8 +3,10 @@
 from importlib.metadata import version
 
 from mfopt import problems, regret
-from mfopt.box import Box
-from mfopt.dimensions import Real
+from mfopt.analysis.preflight import preflight
+from mfopt.domains.box import Box
+from mfopt.domains.dimensions import Real
+from mfopt.domains.finite import FiniteSet
 from mfopt.errors import (
     AlreadyTold,
     DomainError,
@@ -32,13 +34,11 @@ from mfopt.errors import (
     ZetaWarning,
 )
 from mfopt.fidelities import Fidelity
-from mfopt.finite import FiniteSet
 from mfopt.loop import maximize, minimize
 from mfopt.optimizer import Optimizer
-from mfopt.preflight import preflight
-from mfopt.simulator import Simulator
+from mfopt.parallel.simulator import Simulator
+from mfopt.run.trial import Best, Trial
 from mfopt.study import Study
-from mfopt.trial import Best, Trial
 
 __version__ = version("mfopt")
 

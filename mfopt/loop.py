@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mfopt.checks import integer, one_each, one_or_each, real_number, shown
-from mfopt.engine import INTERRUPTED, Callback, Engine, Rules
 from mfopt.errors import InputError
-from mfopt.evaluation import Function
 from mfopt.fidelities import Fidelity
 from mfopt.optimizer import Optimizer
-from mfopt.pools import as_pool
-from mfopt.progress import Progress
-from mfopt.simulator import Simulator
+from mfopt.parallel.engine import INTERRUPTED, Callback, Engine, Rules
+from mfopt.parallel.evaluation import Function
+from mfopt.parallel.pools import as_pool
+from mfopt.parallel.progress import Progress
+from mfopt.parallel.simulator import Simulator
 
 if TYPE_CHECKING:
     from scipy.optimize import OptimizeResult

@@ -4,8 +4,8 @@
     tell   the trial's value (or failure) goes to the strategy and into the history; its cost is spent
     add    values that nobody asked for take the same way
 
-Each of these is an event (mfopt.events), which the books (mfopt.books) and the strategy (mfopt.learner) are shown in
-order.
+Each of these is an event (run/events.py), which the books (run/ledger.py) and the strategy (run/learner.py) are shown
+in order.
 With a storage the event is written first: in one transaction the events of other processes are read, the call is
 checked against them and its own events are written; only what is durable enters the books.
 
@@ -24,19 +24,19 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 
 from mfopt import registry
-from mfopt.books import Books
 from mfopt.checks import integer, one_each, one_or_each, real_array, real_number, shown
 from mfopt.domains import as_domain
 from mfopt.errors import AlreadyTold, Exhausted, InputError
-from mfopt.events import Event
 from mfopt.fidelities import Fidelity, as_fidelities
-from mfopt.history import History
-from mfopt.learner import Learner
 from mfopt.protocols import Array, Domain, Problem, Query
-from mfopt.trial import Best, Trial
+from mfopt.run.events import Event
+from mfopt.run.history import History
+from mfopt.run.learner import Learner
+from mfopt.run.ledger import Books
+from mfopt.run.trial import Best, Trial
 
 if TYPE_CHECKING:
-    from mfopt.storage.log import Log
+    from mfopt.storage.event_log import Log
 
 LARGEST = 1e140  # of a value: its square, and a sum of many, must not overflow
 AS_STORED: Any = object()  # the capital of a study that exists, whatever it is
@@ -138,11 +138,12 @@ class Optimizer:
         self, storage: object, study: str | None, rng: int | np.random.Generator | None, lease: object, worker: object
     ) -> Log:
         """The log of the study, which is made if there is none, once the strategy has accepted the problem."""
-        from mfopt.storage import Log, connect, spec
+        from mfopt.storage import Log, connect
+        from mfopt.storage import header as headers
 
         store = connect(storage)
-        name = spec.study_name(study)
-        seconds, holder = spec.lease_terms(lease, worker)
+        name = headers.study_name(study)
+        seconds, holder = headers.lease_terms(lease, worker)
         seed = _seed(rng)
         as_stored = self._start_capital is AS_STORED
         header = store.get(name) if as_stored else store.find(name)
@@ -150,7 +151,7 @@ class Optimizer:
             self._start_capital = header.spec["capital"]
         while True:
             self._seed = seed if header is None or rng is not None else header.seed
-            described, arrays = spec.describe(
+            described, arrays = headers.describe(
                 self._domain, self._fidelities, self._plugins, self.direction, self._start_capital, self._seed
             )
             if header is None:
@@ -161,7 +162,7 @@ class Optimizer:
             else:
                 # Another process may raise Λ at any moment; one read of it is compared, or none.
                 stored = header.spec if as_stored else {**header.spec, "capital": store.capital(header)}
-                spec.compare(name, stored, described)
+                headers.compare(name, stored, described)
                 self._start_capital, self._learner = header.spec["capital"], None
                 break
         return Log(store, header, seconds, holder)

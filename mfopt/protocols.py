@@ -127,7 +127,7 @@ class Surrogate(Protocol):
     Optional, for surrogates that learn from several fidelities at once: `joint(dim, noises)`, a CovariantModel of as
     many fidelities as there are noises. It is used where one such surrogate serves all fidelities of a method.
 
-    Optional: `softening(u, y, rng)`, how the values are to be softened (mfopt.softening) to suit its models.
+    Optional: `softening(u, y, rng)`, how the values are to be softened to suit its models.
 
     Optional: `coupled(dim, noises)`, a JointModel, for methods that can do with one model per fidelity as well.
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from mfopt.checks import real_number
 from mfopt.errors import InputError
-from mfopt.events import Event
 from mfopt.optimizer import AS_STORED, Optimizer
+from mfopt.run.events import Event
 
 if TYPE_CHECKING:
     from mfopt.storage import Header, Log
@@ -42,12 +42,13 @@ class Study(Optimizer):
 
         lease and worker are those of mfopt.Optimizer.
         """
-        from mfopt.storage import connect, spec
+        from mfopt.storage import connect
+        from mfopt.storage import header as headers
 
         store = connect(storage)
         header = store.get(name)
         given = {"domain": domain, "strategy": strategy, "surrogate": surrogate, "maximiser": maximiser}
-        rebuilt = spec.rebuild(store, header, given)
+        rebuilt = headers.rebuild(store, header, given)
         study = cls(
             **rebuilt,
             capital=AS_STORED,

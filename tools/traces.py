@@ -41,7 +41,7 @@ def main(arguments: list[str]) -> int:
             lines[name] = found
             state = "recorded"
             if action == "compare":
-                at = next((i for i, (a, b) in enumerate(zip(before[name], found)) if a != b), None)
+                at = next((i for i, (a, b) in enumerate(zip(before[name], found, strict=False)) if a != b), None)
                 same = before[name] == found
                 state = "same" if same else f"DIFFERS from line {len(found) if at is None else at}"
                 wrong += not same

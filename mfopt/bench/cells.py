@@ -20,10 +20,10 @@ from mfopt.loop import run as run_loop
 from mfopt.optimizer import Optimizer
 from mfopt.registry import plugins
 from mfopt.regret import simple_regret
-from mfopt.trial import Trial
+from mfopt.run.trial import Trial
 
 Report = Callable[[float], None]
-_ASIDE = ("bench/", "cli", "commands/", "plots", "preflight", "progress", "report", "testing")
+_ASIDE = ("analysis/", "bench/", "cli/", "parallel/progress", "plots/", "testing/")
 
 
 @dataclass(frozen=True)

@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from mfopt import registry, specs
+from mfopt import registry
 from mfopt.errors import InputError
 from mfopt.fidelities import Fidelity
 from mfopt.optimizer import Optimizer
+from mfopt.options import build_with, parse_options, write_options
 from mfopt.problems import Benchmark
 
 METHODS = (
@@ -29,7 +30,7 @@ class Method:
         zetas=known           the problem's true bounds ζ_m are told to the method
     """
 
-    text: str  # as specs.write has it: the same for the same method
+    text: str  # as write_options has it: the same for the same method
     label: str
 
     @classmethod
@@ -37,8 +38,8 @@ class Method:
         """Read a method; an InputError unless it can be built."""
         before = text.split(":", 1)[0]
         label, equals, rest = text.partition("=") if "=" in before else ("", "", text)
-        name, options = specs.parse(rest)
-        written = specs.write(name, options)
+        name, options = parse_options(rest)
+        written = write_options(name, options)
         method = cls(written, label.strip() or written)
         if equals and not label.strip():
             raise InputError(f"a label must stand before the first =, got {text!r}")
@@ -61,7 +62,7 @@ class Method:
 
 def _parts(text: str) -> tuple[dict[str, Any], bool]:
     """Fresh strategy, surrogate and maximiser where they are named; and whether ζ is to be told."""
-    name, options = specs.parse(text)
+    name, options = parse_options(text)
     known = options.get("zetas") == "known"
     if known:
         del options["zetas"]
@@ -78,4 +79,4 @@ def _parts(text: str) -> tuple[dict[str, Any], bool]:
 
 def _plugin(group: str, name: str, options: Mapping[str, Any]) -> Any:
     plugin = registry.resolve(group, name)
-    return specs.build(type(plugin), options, name) if options else plugin
+    return build_with(type(plugin), options, name) if options else plugin

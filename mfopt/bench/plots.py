@@ -13,10 +13,11 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogFormatterSciNotation
 
-from mfopt import problems, specs
+from mfopt import problems
 from mfopt.bench.illustration import Step
 from mfopt.bench.report import Series
 from mfopt.errors import InputError
+from mfopt.options import parse_options
 from mfopt.protocols import Array
 
 # A colour per strategy, the same in every picture, safe for the colour-blind (after Paul Tol). Lines differ in style:
@@ -291,7 +292,7 @@ def _title(name: str) -> str:
     problem = _known(name)
     if problem is None:
         return name
-    plain, options = specs.parse(name)
+    plain, options = parse_options(name)
     shown = ", ".join(f"{key} {value}" for key, value in options.items() if key != "costs")
     costs = " : ".join(f"{cost:g}" for cost in problem.costs)
     about = f"d = {problem.domain.dim}, M = {len(problem.costs)}, costs {costs}"

@@ -18,9 +18,9 @@ from dataclasses import replace
 from importlib import import_module
 from typing import Any
 
-from mfopt import specs
 from mfopt.checks import one_each, real_number, shown
 from mfopt.errors import InputError
+from mfopt.options import build_with, parse_options, write_options
 from mfopt.problems import paper
 from mfopt.problems.bandwidth import kde
 from mfopt.problems.benchmark import Benchmark
@@ -46,9 +46,9 @@ def names() -> tuple[str, ...]:
 
 def get(name: str) -> Benchmark:
     """The problem of this name, freshly made."""
-    plain, options = specs.parse(name)
+    plain, options = parse_options(name)
     costs = options.pop("costs", None)
-    problem: Any = specs.build(_maker(plain), options, plain)
+    problem: Any = build_with(_maker(plain), options, plain)
     if not isinstance(problem, Benchmark):
         raise InputError(f"{plain} must return a Benchmark, got {shown(problem)}")
     return problem if costs is None else replace(problem, costs=_checked(costs, len(problem.functions)))
@@ -57,7 +57,7 @@ def get(name: str) -> Benchmark:
 def canonical(name: str) -> str:
     """The one way to write this name with its options; an InputError if there is no such problem."""
     get(name)
-    return specs.write(*specs.parse(name))
+    return write_options(*parse_options(name))
 
 
 def _maker(name: str) -> Callable[..., Benchmark]:

@@ -11,7 +11,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from mfopt.box import Box
+from mfopt.domains.box import Box
 from mfopt.problems.benchmark import Benchmark, Function, by_rows
 from mfopt.protocols import Array
 

@@ -8,7 +8,7 @@ from functools import wraps
 
 import numpy as np
 
-from mfopt.box import Box
+from mfopt.domains.box import Box
 from mfopt.protocols import Array
 
 Function = Callable[[Array], Array]

@@ -13,8 +13,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from mfopt.box import Box
 from mfopt.checks import integer, one_each, real_number
+from mfopt.domains.box import Box
 from mfopt.errors import InputError
 from mfopt.problems._search import maximum
 from mfopt.problems.benchmark import Benchmark, Function, by_rows

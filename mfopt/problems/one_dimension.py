@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mfopt.box import Box
+from mfopt.domains.box import Box
 from mfopt.problems.benchmark import Benchmark, by_rows
 from mfopt.protocols import Array
 

@@ -1,4 +1,4 @@
-"""Reasons of trials as JSON. Those of mfopt.reason read back as they were; of any other the text remains."""
+"""Reasons of trials as JSON. Those of mfopt.run.reason read back as they were; of any other the text remains."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import math
 from dataclasses import asdict
 from typing import Any
 
-from mfopt.reason import ImprovementReason, Reason
+from mfopt.run.reason import ImprovementReason, Reason
 
 _KINDS = {kind.__name__: kind for kind in (Reason, ImprovementReason)}
 _WORDS = ("kind", "text", "bound")  # fields that are texts

@@ -4,9 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mfopt import problems, specs
+from mfopt import problems
 from mfopt.bench import Method
 from mfopt.errors import InputError, UnknownPlugin
+from mfopt.options import parse_options, write_options
 
 names = st.from_regex(r"[a-z][a-z0-9_]{0,8}", fullmatch=True)
 values = st.one_of(
@@ -21,16 +22,16 @@ values = st.one_of(
 
 @given(names, st.dictionaries(names, values, max_size=4))
 def test_what_is_written_is_read_back(name, options):
-    assert specs.parse(specs.write(name, options)) == (name, options)
+    assert parse_options(write_options(name, options)) == (name, options)
 
 
 @given(st.text("ab_:=,.[]'1 ", max_size=20))
 def test_any_text_is_refused_or_can_be_written_again(text):
     try:
-        name, options = specs.parse(text)
+        name, options = parse_options(text)
     except InputError:
         return
-    assert specs.parse(specs.write(name, options)) == (name, options)
+    assert parse_options(write_options(name, options)) == (name, options)
 
 
 def test_the_order_and_the_spelling_of_options_do_not_matter():

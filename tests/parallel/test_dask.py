@@ -11,9 +11,9 @@ import pytest
 
 import mfopt
 from mfopt import cli
-from mfopt.dask_pool import DaskPool
 from mfopt.errors import ExecutorError
 from mfopt.loop import run
+from mfopt.parallel.dask_pool import DaskPool
 from tests.parallel import functions as f
 from tests.parallel.test_engine import DOMAIN, go
 

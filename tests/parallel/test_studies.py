@@ -6,8 +6,8 @@ import time
 import pytest
 
 import mfopt
-from mfopt import engine
 from mfopt.loop import run
+from mfopt.parallel import engine
 from tests.parallel import functions as f
 
 DOMAIN = [(0.0, 1.0), (0.0, 1.0)]

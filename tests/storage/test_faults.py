@@ -402,7 +402,7 @@ def test_a_server_that_goes_down_loses_nothing_and_is_found_again(server):
 
 _READ_ONLY = """
 import os, sys
-import mfopt, mfopt.storage.sqlite, mfopt.storage.spec
+import mfopt, mfopt.storage.sqlite, mfopt.storage.header
 import tests.storage.warm
 if os.getuid() == 0:
     os.setuid(65534)

@@ -24,7 +24,7 @@ from mfopt import (
     UnknownStudy,
 )
 from mfopt.protocols import Suggestion
-from mfopt.storage import spec
+from mfopt.storage import header as headers
 from mfopt_plugins.maximisers.multistart import Multistart
 from mfopt_plugins.strategies.mf_gp_ucb import MFGPUCB
 from tests.storage.runs import advance, bits, next_asks
@@ -183,13 +183,13 @@ def test_done_sees_what_others_have_spent(storage):
 def test_a_capital_raised_while_a_study_is_opened_does_not_disturb(tmp_path, monkeypatch):
     one = make(tmp_path / "a.db", capital=20.0)
     two = Study.open(tmp_path / "a.db")
-    describe = spec.describe
+    describe = headers.describe
 
     def raised(*arguments):
         two.raise_capital(two.capital + 20.0)
         return describe(*arguments)
 
-    monkeypatch.setattr(spec, "describe", raised)
+    monkeypatch.setattr(headers, "describe", raised)
     assert Study.open(tmp_path / "a.db").capital == 40.0
     assert Study.open(tmp_path / "a.db", capital=80.0).capital == 80.0
     one.refresh()

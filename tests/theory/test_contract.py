@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from mfopt import theory
 from mfopt.errors import InputError, ZetaWarning
-from mfopt_plugins.strategies._zeta import ZetaRule
+from mfopt_plugins.strategies.ucb.zeta import ZetaRule
 
 
 def history(rows):

@@ -83,7 +83,8 @@ def _optimizer(config: Configuration, seed: int, **more: Any) -> mfopt.Optimizer
         strategy = registry.make(registry.STRATEGIES, config.strategy, config.options)
     costs = COSTS[config.fidelities]
     zetas = config.zetas or (None,) * len(costs)
-    fidelities = [mfopt.Fidelity(f"level {m}", cost, zeta) for m, (cost, zeta) in enumerate(zip(costs, zetas))]
+    pairs = zip(costs, zetas, strict=True)
+    fidelities = [mfopt.Fidelity(f"level {m}", cost, zeta) for m, (cost, zeta) in enumerate(pairs)]
     return mfopt.Optimizer(
         DOMAINS[config.domain](),
         fidelities=fidelities,

@@ -16,7 +16,7 @@ import numpy as np
 
 from mfopt.errors import Exhausted, InputError
 from mfopt.protocols import Array, Problem, Record, Strategy, Suggestion, View
-from mfopt.reason import Reason
+from mfopt.run.reason import Reason
 from mfopt_plugins.strategies.random_search import RandomSearch
 
 LIMIT = 500

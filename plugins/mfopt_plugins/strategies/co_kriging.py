@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from mfopt.improvement import ExpectedImprovement, Tamed
 from mfopt.protocols import Array, Query, Record, Suggestion, Surrogate, View
-from mfopt_plugins.strategies._improvement import DEPTH, improvement_reason
-from mfopt_plugins.strategies._joint import JointStrategy
+from mfopt_plugins.method.improvement import ExpectedImprovement, Tamed
+from mfopt_plugins.strategies.base.improvement import DEPTH, improvement_reason
+from mfopt_plugins.strategies.base.joint import JointStrategy
 from mfopt_plugins.surrogates.ar1 import AR1
 
 
@@ -24,7 +24,7 @@ class CoKriging(JointStrategy):
     the rest of the point is dropped. So a point costs λ_1 + ... + λ_M, whatever the cheap values say, and after the
     initial design cheap values are not used to explore.
 
-    initial_capital  Λ₀ of the initial design; by default see mfopt.design. 0 for none.
+    initial_capital  Λ₀ of the initial design; by default see method/design.py. 0 for none.
 
     Differences from the literature: the initial design is the one that all methods share; incumbents, pending queries
     and the logarithm as in gp-ei; hyper-parameters of all levels are learnt together and not level by level.

@@ -8,7 +8,7 @@ import numpy as np
 
 from mfopt.errors import Exhausted
 from mfopt.protocols import Array, Problem, Query, Record, Suggestion, View
-from mfopt.reason import Reason
+from mfopt.run.reason import Reason
 from mfopt_plugins.strategies._rectangles import Rectangles
 
 _PATIENCE = 500  # centres in a row that need no query, before a point is taken from elsewhere

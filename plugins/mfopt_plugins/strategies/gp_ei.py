@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from mfopt.improvement import ExpectedImprovement
 from mfopt.protocols import Acquisition, Model
-from mfopt_plugins.strategies._improvement import ImprovementStrategy
+from mfopt_plugins.method.improvement import ExpectedImprovement
+from mfopt_plugins.strategies.base.improvement import ImprovementStrategy
 
 
 class GPEI(ImprovementStrategy):
@@ -12,7 +12,7 @@ class GPEI(ImprovementStrategy):
 
         x_t = argmax E max(0, f(x) − y*) = argmax σ h((μ − y*)/σ),   h(z) = φ(z) + z Φ(z)
 
-    initial_capital  Λ₀ of the initial design, all spent at the target; by default see mfopt.design. 0 for none.
+    initial_capital  Λ₀ of the initial design, all spent at the target; by default see method/design.py. 0 for none.
 
     Differences from the literature: the logarithm is maximised, which is the same point but has a gradient far from
     the incumbent too; y* is the best value observed only where the target is noiseless, otherwise the best posterior

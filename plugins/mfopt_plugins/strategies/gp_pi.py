@@ -5,9 +5,9 @@ from __future__ import annotations
 from math import isfinite
 
 from mfopt.errors import InputError
-from mfopt.improvement import ProbabilityOfImprovement
 from mfopt.protocols import Acquisition, Model
-from mfopt_plugins.strategies._improvement import ImprovementStrategy
+from mfopt_plugins.method.improvement import ProbabilityOfImprovement
+from mfopt_plugins.strategies.base.improvement import ImprovementStrategy
 
 
 class GPPI(ImprovementStrategy):
@@ -17,7 +17,7 @@ class GPPI(ImprovementStrategy):
 
     xi               ξ, the improvement asked for, in units of the range of the target's values. With 0 the method
                      hardly ever leaves the incumbent's surroundings.
-    initial_capital  Λ₀ of the initial design, all spent at the target; by default see mfopt.design. 0 for none.
+    initial_capital  Λ₀ of the initial design, all spent at the target; by default see method/design.py. 0 for none.
 
     Differences from the literature: ξ is relative, so that the unit of the values does not matter; y*, pending queries
     and the logarithm as in gp-ei.

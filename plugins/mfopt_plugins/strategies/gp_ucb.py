@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mfopt_plugins.strategies._ucb import Mode, UCBStrategy
+from mfopt_plugins.strategies.ucb.strategy import Mode, UCBStrategy
 
 
 class GPUCB(UCBStrategy):
@@ -10,7 +10,7 @@ class GPUCB(UCBStrategy):
 
     mode             "practical": β_t = beta_factor · d log(2t). "theory": the β_t of Theorem (gpucb), for finite X or
                      for X = [0, 1]^d.
-    initial_capital  Λ₀ of the initial design, all spent at the target; by default see mfopt.design. 0 for none.
+    initial_capital  Λ₀ of the initial design, all spent at the target; by default see method/design.py. 0 for none.
     beta_factor      of practical mode; the paper has 0.2.
     delta, a, b      theory mode: δ and the constants of the kernel (see mfopt.theory).
     """

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from mfopt_plugins.strategies._ucb import Mode, UCBStrategy
+from mfopt_plugins.strategies.ucb.strategy import Mode, UCBStrategy
 
 
 class MFGPUCB(UCBStrategy):
@@ -17,7 +17,7 @@ class MFGPUCB(UCBStrategy):
                      problem's. Theory mode needs all of them.
     gammas           fixed thresholds γ_m for the fidelities below the target. By default practical mode grows them and
                      theory mode takes γ_m = ζ_m √(λ_m/λ_{m+1}).
-    initial_capital  Λ₀ of the initial design; by default see mfopt.design. 0 for none.
+    initial_capital  Λ₀ of the initial design; by default see method/design.py. 0 for none.
     beta_factor      of practical mode; the paper has 0.2.
     gamma_shrink     practical mode: γ_m is divided by it after a query above m; the paper has 1 (never).
     delta, xi, a, b  theory mode: δ, ξ and the constants of the kernel (see mfopt.theory); X is [0, 1]^d there.
@@ -32,7 +32,7 @@ class MFGPUCB(UCBStrategy):
                      With False, with affine=True and in theory mode each fidelity has a process of its own.
 
     softened         practical mode, not in the paper: where the values say that the function is flat but for peaks,
-                     they are seen through mfopt.softening (see surrogates/_evidence). Never where ζ, γ or noise is
+                     they are softened (method/softening.py, surrogates/gp/evidence.py). Never where ζ, γ or noise is
                      given, nor with affine=True or surrogates that cannot judge it.
 
     With surrogate="ar1" (one for all fidelities) the bounds φ_m are those of one joint posterior, in which cheap values

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from mfopt.design import initial_counts
 from mfopt.protocols import Problem, Strategy
+from mfopt_plugins.method.design import initial_counts
 from mfopt_plugins.strategies._naive import LIMIT, NaiveStrategy
 from mfopt_plugins.strategies.gp_ucb import GPUCB
 

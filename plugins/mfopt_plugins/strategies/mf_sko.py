@@ -8,11 +8,11 @@ from typing import cast
 
 import numpy as np
 
-from mfopt.improvement import ExpectedImprovement, Tamed
-from mfopt.models import FidelityModels
 from mfopt.protocols import Array, CovariantModel, Query, Suggestion, Surrogate, View
-from mfopt_plugins.strategies._improvement import DEPTH, improvement_reason
-from mfopt_plugins.strategies._joint import JointStrategy
+from mfopt_plugins.method.improvement import ExpectedImprovement, Tamed
+from mfopt_plugins.method.models import FidelityModels
+from mfopt_plugins.strategies.base.improvement import DEPTH, improvement_reason
+from mfopt_plugins.strategies.base.joint import JointStrategy
 from mfopt_plugins.surrogates.ar1 import AR1
 
 _NUGGET = 1e-4  # of the range of values: deviation of a noise that is always there, numerically
@@ -91,7 +91,7 @@ class MFSKO(JointStrategy):
     the expected improvement at the target; the factors are what a query at fidelity m tells about it, how much of
     the uncertainty a noisy value removes, and the cost.
 
-    initial_capital  Λ₀ of the initial design; by default see mfopt.design. 0 for none.
+    initial_capital  Λ₀ of the initial design; by default see method/design.py. 0 for none.
 
     Differences from the literature: the incumbent y* is taken at points queried at the target only (the reference: at
     points of any fidelity, by μ − σ), noiseless ones as observed; a small nugget stands for η_m where values are

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from mfopt.design import initial_point
 from mfopt.errors import Exhausted
 from mfopt.protocols import Array, Problem, Record, Suggestion, View
-from mfopt.reason import Reason
-from mfopt_plugins.strategies._visited import Visited
+from mfopt.run.reason import Reason
+from mfopt_plugins.method.design import initial_point
+from mfopt_plugins.strategies.base.visited import Visited
 
 _TRIES = 1000  # draws for a point of a finite set that was queried least
 

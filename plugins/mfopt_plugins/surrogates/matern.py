@@ -7,8 +7,8 @@ from typing import Any
 
 from mfopt.errors import InputError
 from mfopt.protocols import Array
-from mfopt_plugins.surrogates._compiled import CompiledSurrogate
-from mfopt_plugins.surrogates._model import given_hyper
+from mfopt_plugins.surrogates.gp.compiled import CompiledSurrogate
+from mfopt_plugins.surrogates.gp.model import given_hyper
 
 _CLOSED = {0.5: "matern12", 1.5: "matern32", 2.5: "matern52"}
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from mfopt.protocols import Array
-from mfopt_plugins.surrogates._compiled import CompiledSurrogate
-from mfopt_plugins.surrogates._model import given_hyper
+from mfopt_plugins.surrogates.gp.compiled import CompiledSurrogate
+from mfopt_plugins.surrogates.gp.model import given_hyper
 
 
 class SE(CompiledSurrogate):

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from mfopt.protocols import Array
-from mfopt.softening import Softening
-from mfopt_plugins.surrogates._coupled import CoupledGP
-from mfopt_plugins.surrogates._evidence import likely_softening
-from mfopt_plugins.surrogates._model import GPModel, fit_together, given_hyper, options_of
-from mfopt_plugins.surrogates._python_gp import PythonGP
+from mfopt_plugins.method.softening import Softening
+from mfopt_plugins.surrogates.coupled.model import CoupledGP
+from mfopt_plugins.surrogates.gp.evidence import likely_softening
+from mfopt_plugins.surrogates.gp.model import GPModel, fit_together, given_hyper, options_of
+from mfopt_plugins.surrogates.gp.python_process import PythonGP
 
 
 class SEPython:

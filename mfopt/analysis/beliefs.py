@@ -1,0 +1,91 @@
+"""Beliefs: what the values of a run say about its functions, by models fitted to the whole history at once.
+
+A run's own models grew with it and belong to its strategy; these are for looking at the run afterwards, whatever
+strategy it had.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from mfopt import registry
+from mfopt.optimizer import Optimizer
+from mfopt.protocols import Array, Model, Surrogate
+
+Rows = tuple[Array, Array]
+_STREAM = 2  # of the generator that models learn with
+_SMALLEST_NOISE = 1e-4  # of the values' variance: learnt noise below it counts as none
+
+
+class Beliefs:
+    """One model per fidelity, of values to be maximised."""
+
+    def __init__(self, models: Sequence[Model], rows: Sequence[Rows], noises: Sequence[float | None]) -> None:
+        self.models = list(models)
+        self._values = [y for _, y in rows]
+        self._noises = list(noises)
+
+    def count(self, m: int) -> int:
+        """Number of values of fidelity m."""
+        return len(self._values[m])
+
+    def noise(self, m: int) -> float:
+        """The noise variance of fidelity m: known, or learnt; 0 where it passes for noiseless."""
+        known = self._noises[m]
+        if known is not None or self.count(m) == 0:
+            return known or 0.0
+        learnt = float(self.models[m].describe().get("noise", 0.0))
+        return learnt if learnt > _SMALLEST_NOISE * np.var(self._values[m]) else 0.0
+
+
+def believed(optimizer: Optimizer, surrogate: object, coupled: bool = False) -> Beliefs:
+    """Models of this kind from the whole history; `coupled`: as one process over all fidelities where it can be."""
+    count, dim = len(optimizer.costs), optimizer.domain.dim
+    noises = [fidelity.noise for fidelity in optimizer.fidelities]
+    rows = _rows(optimizer)
+    surrogates = registry.resolve_each(registry.SURROGATES, surrogate, count)
+    rng = np.random.default_rng([optimizer.seed, _STREAM, count - 1, len(rows[-1][1])])
+    if not any(len(y) for _, y in rows):
+        models: Sequence[Model] = [one.model(dim, noise) for one, noise in zip(surrogates, noises, strict=True)]
+    else:
+        models = _fitted(surrogates, dim, noises, rows, coupled, rng)
+    return Beliefs(models, rows, noises)
+
+
+def _rows(optimizer: Optimizer) -> list[Rows]:
+    """Points in unit coordinates and values to be maximised, per fidelity."""
+    history, sign = optimizer.history, 1.0 if optimizer.direction == "maximize" else -1.0
+    u, y, level = optimizer.domain.encode(history.x), sign * history.y, history.fidelity
+    known = np.isfinite(y)
+    return [(u[known & (level == m)], y[known & (level == m)]) for m in range(len(optimizer.costs))]
+
+
+def _fitted(
+    surrogates: Sequence[Surrogate],
+    dim: int,
+    noises: Sequence[float | None],
+    rows: Sequence[Rows],
+    coupled: bool,
+    rng: np.random.Generator,
+) -> Sequence[Model]:
+    serves_all = len(rows) > 1 and all(one is surrogates[0] for one in surrogates)
+    for hook in ("joint", "coupled") if coupled else ("joint",):
+        make = getattr(surrogates[0], hook, None) if serves_all else None
+        if make is not None:
+            joint = make(dim, noises)
+            joint.fit(rows, rng)
+            return list(joint.models)
+    models = [one.model(dim, noise) for one, noise in zip(surrogates, noises, strict=True)]
+    together = getattr(surrogates[0], "fit_together", None) if serves_all else None
+    if together is not None:
+        together(models, rows, rng)
+        return models
+    for m, model in enumerate(models):
+        # A fidelity without values takes its scale from the nearest that has some.
+        near = min((k for k, (_, y) in enumerate(rows) if len(y)), key=lambda k: (abs(k - m), k))
+        model.fit(*rows[near], rng)
+        if near != m:
+            model.truncate(0)
+    return models

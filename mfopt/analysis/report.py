@@ -1,0 +1,175 @@
+"""Report: where a run's queries went, and whether the bounds ζ that it was given held.
+
+The paper's claim is that most capital at points of H⁽ᵐ⁾ is spent on queries at fidelity m, and so that most target
+queries fall into H⁽ᴹ⁾, the small set that the cheap fidelities cannot exclude. For a problem whose functions are known
+the sets are computed. Otherwise they are estimated: f⁽ᵐ⁾ by the mean of a model fitted to the values of fidelity m, f*
+by the best target value, ζ_m by what was given or by how far target values are from the mean of fidelity m, γ_m by
+ζ_m √(λ_m/λ_{m+1}).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mfopt.analysis.beliefs import Beliefs, believed
+from mfopt.checks import one_each, real_number, shown
+from mfopt.errors import InputError
+from mfopt.optimizer import Optimizer
+from mfopt.protocols import Array
+from mfopt.theory.confidence import gamma_from_zeta
+from mfopt.theory.contract import Violation, violations
+from mfopt.theory.counting import Counts, queries_by_set
+from mfopt.theory.goodsets import partition, volumes
+
+_LOOK = 2000  # points of X for the volumes
+
+
+@dataclass(frozen=True)
+class Report:
+    """What a run did. `print(report)` is readable."""
+
+    fidelities: tuple[str, ...]
+    costs: tuple[float, ...]
+    queries: tuple[int, ...]  # by fidelity, failed ones included
+    spent: tuple[float, ...]  # by fidelity
+    best: float | None
+    zetas: tuple[float, ...]  # ζ_m behind the sets
+    gammas: tuple[float, ...]
+    estimated: bool  # whether the sets are estimated from the posterior
+    sets: Counts | None  # queries, one row per set H⁽ᵐ⁾, one column per fidelity; None when nothing can be said
+    volumes: tuple[float, ...] | None  # of the sets, as fractions of X
+    violations: tuple[Violation, ...]  # of the ζ that were given
+    promised: bool  # whether every ζ was given, so that the theorems may promise something
+
+    @property
+    def void_since(self) -> int | None:
+        """The number of the value that voided the guarantee; None while no ζ that was given is contradicted."""
+        return self.violations[0].n if self.violations else None
+
+    @property
+    def target_inside(self) -> float:
+        """The part of the target queries inside H⁽ᴹ⁾; NaN when it is not known."""
+        if self.sets is None or self.sets[:, -1].sum() == 0:
+            return float("nan")
+        return float(self.sets[-1, -1] / self.sets[:, -1].sum())
+
+    def __str__(self) -> str:
+        lines = [f"best at the target: {'none' if self.best is None else f'{self.best:.8g}'}"]
+        for name, cost, n, spent in zip(self.fidelities, self.costs, self.queries, self.spent, strict=True):
+            lines.append(f"{name}: {n} queries at {cost:g}, {spent:g} spent")
+        if self.sets is not None and self.volumes is not None:
+            how = "estimated from the posterior" if self.estimated else "of the functions given"
+            lines.append(f"queries by good set, {how} (ζ {_row(self.zetas)}; γ {_row(self.gammas)}):")
+            table = [("", "part of X", *self.fidelities)]
+            for m, counts in enumerate(self.sets.tolist()):
+                table.append((f"H({m + 1})", f"{self.volumes[m]:.1%}", *(str(c) for c in counts)))
+            widths = [max(len(row[j]) for row in table) for j in range(len(table[0]))]
+            lines += ["  " + "  ".join(c.rjust(w) for c, w in zip(row, widths, strict=True)) for row in table]
+            if self.sets[:, -1].sum():
+                lines.append(f"  {self.target_inside:.0%} of the target queries are in H({len(self.costs)})")
+        lines.append(f"guarantee: {self._guarantee()}")
+        lines += [f"  {violation}" for violation in self.violations]
+        return "\n".join(lines)
+
+    def _guarantee(self) -> str:
+        if self.violations:
+            return f"void since value {self.void_since}, {len(self.violations)} pairs contradict the zetas given"
+        if not self.promised:
+            return "none, the zetas were learnt from data"
+        return "no pair of values contradicts the zetas given"
+
+
+def report(
+    optimizer: Optimizer,
+    functions: Sequence[Callable[[Array], Any]] | None = None,
+    *,
+    optimum: float | None = None,
+    zetas: Sequence[float] | None = None,
+    gammas: Sequence[float] | None = None,
+    surrogate: object = "se",
+    rng: int = 0,
+) -> Report:
+    """Where the queries of a run went by H⁽ᵐ⁾, and whether the ζ that it was given held.
+
+    functions   f⁽¹⁾..f⁽ᴹ⁾ without noise, when they are known; each takes one point (d,) in user units
+    optimum     f*, by default the best value seen or known
+    zetas       for the sets; by default those given to the optimiser, where there are none the largest differences
+    gammas      for the sets; by default γ_m = ζ_m √(λ_m/λ_{m+1})
+    surrogate   estimates the functions when they are not known
+    """
+    history, costs = optimizer.history, optimizer.costs
+    models = believed(optimizer, surrogate)
+    look = optimizer.domain.sample(_LOOK, np.random.default_rng(rng))
+    # One column per query, then one per point for the volumes.
+    u = np.vstack([optimizer.domain.encode(history.x), look])
+    values = _estimated(models, u) if functions is None else _known(optimizer, functions, u)
+    given = [fidelity.zeta for fidelity in optimizer.fidelities]
+    bounds: tuple[float, ...] = ()
+    thresholds: tuple[float, ...] = ()
+    sets = parts = None
+    if values is not None and len(costs) > 1:  # one fidelity makes no sets
+        sign = _sign(optimizer)
+        known = functions is not None
+        told = given[:-1] if zetas is None else one_each(zetas, len(costs) - 1, "zetas")
+        seen = np.abs(values[-1] - values[:-1]) if known else _seen(optimizer, values)
+        bounds = tuple(float(seen[m].max()) if zeta is None else float(zeta) for m, zeta in enumerate(told))
+        thresholds = gamma_from_zeta(bounds, costs) if gammas is None else tuple(gammas)
+        if optimum is None:
+            best = float(values[-1].max()) if known or optimizer.best is None else sign * optimizer.best.y
+        else:
+            best = sign * optimum
+        labels = partition(values, bounds, thresholds, best)
+        sets = queries_by_set(history, labels[: len(history)], len(costs))
+        parts = tuple(volumes(labels[len(history) :], len(costs)).tolist())
+    return Report(
+        fidelities=tuple(fidelity.name for fidelity in optimizer.fidelities),
+        costs=costs,
+        queries=tuple(np.bincount(history.fidelity, minlength=len(costs)).tolist()),
+        spent=tuple(float(history.cost[history.fidelity == m].sum()) for m in range(len(costs))),
+        best=None if optimizer.best is None else optimizer.best.y,
+        zetas=bounds,
+        gammas=thresholds,
+        estimated=functions is None,
+        sets=sets,
+        volumes=parts,
+        violations=tuple(violations(history, given, [models.noise(m) for m in range(len(costs))])),
+        promised=None not in given,
+    )
+
+
+def _known(optimizer: Optimizer, functions: Sequence[Callable[[Array], Any]], u: Array) -> Array:
+    """The functions' values, to be maximised, (M, n)."""
+    known = one_each(functions, len(optimizer.costs), "functions, one per fidelity,")
+    if not all(callable(f) for f in known):
+        raise InputError(f"functions must be callable, got {shown(functions)}")
+    points = optimizer.domain.decode(u)
+    values = np.array(
+        [[real_number(f(x.copy()), f"the value of function {m}") for x in points] for m, f in enumerate(known)]
+    )
+    return _sign(optimizer) * values
+
+
+def _estimated(models: Beliefs, u: Array) -> Array | None:
+    """The means of the models, (M, n); None when a fidelity has no value."""
+    if not all(models.count(k) for k in range(len(models.models))):
+        return None
+    return np.array([model.posterior(u)[0] for model in models.models])
+
+
+def _seen(optimizer: Optimizer, means: Array) -> Array:
+    """How far each target value is from the means of the lower fidelities there, (M − 1, n)."""
+    history, sign = optimizer.history, _sign(optimizer)
+    target = (history.fidelity == len(means) - 1) & np.isfinite(history.y)
+    return np.asarray(np.abs(sign * history.y[target] - means[:-1, : len(history)][:, target]))
+
+
+def _sign(optimizer: Optimizer) -> float:
+    return 1.0 if optimizer.direction == "maximize" else -1.0
+
+
+def _row(values: tuple[float, ...]) -> str:
+    return ", ".join(f"{value:.4g}" for value in values)

@@ -1,0 +1,50 @@
+"""The command `mfopt`.
+
+Exit codes: 0 done, 1 failed, 2 wrong usage, 3 nothing left to ask, 130 interrupted; errors go to stderr.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+import mfopt
+from mfopt.cli import ask, bench, best, check, create, demo, fail, history, plot, plugins, run, studies, tell
+
+_COMMANDS = {  # in the order of --help
+    "demo": demo,
+    "run": run,
+    "create": create,
+    "ask": ask,
+    "tell": tell,
+    "fail": fail,
+    "best": best,
+    "history": history,
+    "plot": plot,
+    "studies": studies,
+    "check": check,
+    "bench": bench,
+    "plugins": plugins,
+}
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    arguments = _parser().parse_args(argv)
+    try:
+        return _COMMANDS[arguments.command].run(arguments) or 0
+    except (mfopt.MfoptError, OSError) as error:
+        print(f"mfopt: error: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("mfopt: error: interrupted", file=sys.stderr)
+        return 130
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="mfopt", description=mfopt.__doc__)
+    parser.add_argument("--version", action="version", version=f"mfopt {mfopt.__version__}")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="command")
+    for command in _COMMANDS.values():
+        command.add(commands)
+    return parser

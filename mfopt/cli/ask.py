@@ -1,0 +1,51 @@
+"""The command `mfopt ask`: trials of a study."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import Any
+
+from mfopt.cli._storage import EXHAUSTED, add_storage, as_json, opened
+from mfopt.errors import Exhausted
+
+_EPILOG = """Each trial is one line: its id, its fidelity (0 is the cheapest) and the coordinates, separated by blanks:
+
+  mfopt ask study.db | while read id fidelity chord rate; do
+      mfopt tell study.db $id $(./simulate $fidelity $chord $rate) || mfopt fail study.db $id
+  done
+
+With --json it is an object: id, fidelity, name, cost, index (the row of a candidate), x by name, and the reason.
+Trials whose lease has run out are handed out again before new ones.
+
+exit codes: 0 there are trials, 1 failed, 2 wrong usage, 3 nothing to evaluate: the capital or the set is used up"""
+
+
+def add(commands: Any) -> None:
+    parser = commands.add_parser(
+        "ask",
+        help="the next trials of a study",
+        description="Print what to evaluate next. It is pending from then on, until it is told.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add_storage(parser)
+    parser.add_argument("-n", type=int, default=1, metavar="N", help="how many, at most (default: 1)")
+    parser.add_argument("--lease", type=float, metavar="S", help="hand them out again unless told within S seconds")
+    parser.add_argument("--worker", metavar="W", help="a name noted with the trials")
+    parser.add_argument("--json", action="store_true", help="a JSON object a line")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    study = opened(arguments, lease=arguments.lease, worker=arguments.worker)
+    try:
+        trials = study.ask(arguments.n)
+    except Exhausted as exhausted:
+        print(f"mfopt: nothing to evaluate: {exhausted}", file=sys.stderr)
+        return EXHAUSTED
+    for trial in trials:
+        if arguments.json:
+            print(as_json(study, trial))
+        else:
+            print(trial.id, trial.fidelity, *trial.x.tolist())
+    return 0

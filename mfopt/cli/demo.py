@@ -1,0 +1,49 @@
+"""The demonstration behind `mfopt demo`: the Currin exponential function with one cheap approximation."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+import numpy as np
+
+from mfopt import loop, problems
+from mfopt.optimizer import Optimizer
+
+QUERIES = 50  # the capital, in target queries
+
+
+def add(commands: Any) -> None:
+    parser = commands.add_parser("demo", help="optimise a test function and draw the run")
+    parser.add_argument("--out", default="mfopt-demo.png", help="the picture (default: %(default)s)")
+    parser.add_argument("--capital", type=float, help="total budget (default: 50 target queries)")
+    parser.add_argument("--seed", type=int, default=0, help="default: %(default)s")
+
+
+def run(arguments: argparse.Namespace) -> None:
+    demo(arguments.out, arguments.capital, arguments.seed)
+
+
+def demo(out: str, capital: float | None = None, seed: int = 0, progress: bool | None = True) -> None:
+    """Run MF-GP-UCB on it, say what was found, and draw the run into the picture `out`."""
+    problem = problems.get("currin")
+    capital = QUERIES * problem.costs[-1] if capital is None else capital
+    optimizer = Optimizer(problem.domain, problem.costs, capital=capital, rng=seed)
+    print(f"Maximise the Currin function: costs {problem.costs}, capital {capital:g}, seed {seed}.")
+    loop.run(optimizer, problem.functions, progress=progress)
+    best = optimizer.best
+    if best is None:
+        print("No value at the target fidelity.")
+    else:
+        print(f"best     {best.y:.8f} at {np.round(best.x, 6).tolist()}")
+        print(f"optimum  {problem.optimum:.8f}, so the regret is {problem.optimum - best.y:.2e}")
+    counts = np.bincount(optimizer.history.fidelity, minlength=len(problem.costs)).tolist()
+    print(f"queries  {', '.join(f'{n} at fidelity {m}' for m, n in enumerate(counts))}; spent {optimizer.spent:g}")
+    try:
+        from mfopt.plots.run import plot_run
+
+        plot_run(optimizer, out, optimum=problem.optimum)
+    except ImportError as error:
+        print(f"picture  not drawn ({error}): pip install 'mfopt[plot]'")
+    else:
+        print(f"picture  {out}")

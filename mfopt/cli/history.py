@@ -1,0 +1,78 @@
+"""The command `mfopt history`: everything that was told."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+import sys
+from typing import Any
+
+from mfopt.cli._storage import add_storage, by_name, opened, table
+from mfopt.study import Study
+
+
+def add(commands: Any) -> None:
+    parser = commands.add_parser(
+        "history",
+        help="the trials of a study",
+        description="List what was told, in that order; then, with --pending, the trials that are out.",
+    )
+    add_storage(parser)
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--csv", action="store_true", help="as CSV, which mfopt check reads")
+    form.add_argument("--json", action="store_true", help="as JSON: a list of objects")
+    parser.add_argument("--pending", action="store_true", help="the pending trials too")
+
+
+def run(arguments: argparse.Namespace) -> None:
+    study = opened(arguments)
+    rows = _rows(study, arguments.pending)
+    if arguments.json:
+        print(json.dumps(rows, indent=1))
+        return
+    names = ["id", *(_column(name) for name in study.domain.names), "fidelity", "y", "cost", "status"]
+    cells = [[_text(row["x"][name]) for name in study.domain.names] for row in rows]
+    lines = [
+        [str(row["id"]), *x, str(row["fidelity"]), _text(row["y"]), _text(row["cost"]), row["status"]]
+        for row, x in zip(rows, cells, strict=True)
+    ]
+    if arguments.csv:
+        csv.writer(sys.stdout, lineterminator="\n").writerows([names, *lines])
+    else:
+        print(table([names, *lines]))
+
+
+def _rows(study: Study, pending: bool) -> list[dict[str, Any]]:
+    history = study.history
+    columns = zip(history.id, history.x, history.fidelity, history.y, history.cost, history.status, strict=True)
+    rows = [
+        {
+            "id": int(id),
+            "x": by_name(study, x),
+            "fidelity": int(m),
+            "y": float(y) if status == "ok" else None,
+            "cost": float(cost),
+            "status": str(status),
+        }
+        for id, x, m, y, cost, status in columns
+    ]
+    for trial in study.pending if pending else []:
+        row: dict[str, Any] = {
+            "id": trial.id,
+            "x": by_name(study, trial.x),
+            "fidelity": trial.fidelity,
+            "y": None,
+            "cost": trial.cost,
+        }
+        rows.append({**row, "status": "pending"})
+    return rows
+
+
+def _column(name: str) -> str:
+    """As History.to_dataframe has it."""
+    return f"x.{name}" if name in ("id", "fidelity", "y", "cost", "status") else name
+
+
+def _text(value: float | None) -> str:
+    return "" if value is None else repr(value)

@@ -1,0 +1,51 @@
+"""The command `mfopt plot`: the picture of a study."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from mfopt.cli._storage import add_storage, opened
+from mfopt.errors import MfoptError
+
+_EPILOG = """The picture shows, against the capital spent: the best value, the queries per fidelity, ζ and γ.
+Then what is believed at the end: the posterior with the upper bounds (lower ones where the study minimises), through
+the best point, along single coordinates and along two of them.
+
+The kind of file follows from its name: .png, .svg or .pdf. Needs matplotlib: pip install 'mfopt[plot]'."""
+
+
+def add(commands: Any) -> None:
+    parser = commands.add_parser(
+        "plot",
+        help="draw a study",
+        description="Draw how a study went and what it has learnt. The study may be in use.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add_storage(parser)
+    parser.add_argument("--out", metavar="FILE", help="the picture (default: the study's name with .png)")
+    parser.add_argument("--dims", nargs="+", metavar="NAME", help="coordinates to show (default: those that matter)")
+
+
+def run(arguments: argparse.Namespace) -> None:
+    check_matplotlib()
+    from mfopt.plots.study import plot_study
+
+    study = opened(arguments)
+    out = arguments.out or f"{study.name}.png"
+    try:
+        plot_study(study, out, study.reasons(), arguments.dims)
+    except ValueError as error:
+        if isinstance(error, MfoptError):
+            raise
+        raise MfoptError(f"{out}: {error}") from None  # matplotlib knows no such kind of file
+    print(f"picture  {out}")
+
+
+def check_matplotlib() -> None:
+    """An error that says what to do where it is not installed."""
+    try:
+        import matplotlib  # noqa: F401
+    except ImportError:
+        raise MfoptError("pictures need matplotlib: pip install 'mfopt[plot]'") from None

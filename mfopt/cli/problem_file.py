@@ -1,0 +1,113 @@
+"""Problem files: what `mfopt run` optimises, written in Python.
+
+A problem is a module, or an object or a dict in a module, with these names:
+
+    domain        a mfopt.Box, a mfopt.FiniteSet, or [(lo, hi), ...]
+    costs         λ_1 < ... < λ_M; or `fidelities`, a list of mfopt.Fidelity
+    functions     f⁽¹⁾, ..., f⁽ᴹ⁾, each from a point (d,) to a number; or
+    commands      an external program for each fidelity (see mfopt.parallel.simulator), or one for all of them
+
+and, if it wishes, any of OPTIONS, which the command line overrides.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mfopt.checks import one_each, one_or_each, shown
+from mfopt.domains import as_domain
+from mfopt.errors import InputError
+from mfopt.fidelities import Fidelity, as_fidelities
+from mfopt.parallel.evaluation import Function
+from mfopt.parallel.simulator import Simulator
+from mfopt.protocols import Domain
+
+OPTIONS = (
+    "capital",
+    "direction",
+    "strategy",
+    "surrogate",
+    "maximiser",
+    "seed",
+    "workers",
+    "limits",
+    "timeout",
+    "retries",
+)
+
+
+@dataclass(frozen=True)
+class ProblemFile:
+    """A problem, read."""
+
+    domain: Domain
+    fidelities: tuple[Fidelity, ...]
+    functions: Sequence[Function]
+    options: Mapping[str, Any]
+    path: Path | None  # of the file, when it was named by its path
+
+
+def load(source: str) -> ProblemFile:
+    """The problem that `source` names: problem.py, problem.py:name, package.module or package.module:name."""
+    where, _, name = source.partition(":")
+    path = Path(where).resolve() if where.endswith(".py") else None
+    module = _module(where, path)
+    found: Any = module
+    if name:
+        if not hasattr(module, name):
+            raise InputError(f"{where} must define {name}, got a file without it")
+        found = getattr(module, name)
+    given = dict(found) if isinstance(found, Mapping) else {key: getattr(found, key) for key in dir(found)}
+    return _problem(given, source, path)
+
+
+def _module(where: str, path: Path | None) -> Any:
+    """The module, imported by its name, so that other processes can import its functions too."""
+    if path is not None:
+        if not path.is_file():
+            raise InputError(f"a problem must be a Python file or a module, got {where}, which does not exist")
+        if path.stem in sys.modules and Path(getattr(sys.modules[path.stem], "__file__", None) or "").resolve() != path:
+            raise InputError(f"a problem's file must not be called like a module in use, got {path.name}")
+        sys.path.insert(0, str(path.parent))
+    elif "" not in sys.path:
+        sys.path.insert(0, "")  # as Python itself does
+    try:
+        return importlib.import_module(where if path is None else path.stem)
+    except Exception as error:
+        raise InputError(f"{where} must be importable, got {type(error).__name__}: {error}") from error
+
+
+def _problem(given: Mapping[str, Any], source: str, path: Path | None) -> ProblemFile:
+    if given.get("domain") is None:
+        raise InputError(f"{source} must define domain, got none")
+    domain = as_domain(given["domain"])
+    fidelities = as_fidelities(given.get("costs"), given.get("fidelities"), given.get("noise"))
+    functions, commands = given.get("functions"), given.get("commands")
+    if (functions is None) == (commands is None):
+        which = "none" if functions is None else "both"
+        raise InputError(f"{source} must define one of functions and commands, got {which}")
+    if functions is None:
+        functions = _simulators(commands, domain, fidelities)
+    else:
+        functions = one_each(functions, len(fidelities), "functions, one per fidelity,")
+        for function in functions:
+            if not callable(function):
+                raise InputError(f"functions must be callable, got {shown(function)}")
+    options = {key: given[key] for key in OPTIONS if given.get(key) is not None}
+    return ProblemFile(domain, fidelities, functions, options, path)
+
+
+def _simulators(commands: Any, domain: Domain, fidelities: Sequence[Fidelity]) -> list[Function]:
+    each = one_or_each(commands, len(fidelities), "commands, one per fidelity,")
+    simulators = [
+        Simulator(command, domain.names, m, fidelity.name)
+        for m, (command, fidelity) in enumerate(zip(each, fidelities, strict=True))
+    ]
+    for simulator in simulators:
+        simulator.check()
+    return list(simulators)

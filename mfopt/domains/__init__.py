@@ -1,0 +1,21 @@
+"""as_domain: what may be given as a domain."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mfopt.checks import shown
+from mfopt.domains.box import Box
+from mfopt.errors import InputError
+from mfopt.protocols import Domain
+
+
+def as_domain(given: object) -> Domain:
+    """A Domain object (mfopt's or anyone's) as it is; a sequence of (lo, hi) pairs or dimensions as a Box."""
+    if isinstance(given, Domain):
+        return given
+    if isinstance(given, list | tuple | np.ndarray):
+        return Box(given)
+    raise InputError(
+        f"domain must be a mfopt.Box, a mfopt.FiniteSet, another Domain or a list of (lo, hi) pairs, got {shown(given)}"
+    )

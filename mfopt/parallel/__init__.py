@@ -1,0 +1,1 @@
+"""Evaluations: here, in threads, in processes, in programs, on a cluster."""

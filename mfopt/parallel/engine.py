@@ -1,0 +1,328 @@
+"""Engine: asks one optimiser, evaluates in a pool, tells each result as it arrives.
+
+There is no barrier: as soon as a worker is free the optimiser is asked again, with all that is under way pending. A
+trial is in one of these places:
+
+    waiting     asked, not started: its fidelity runs as often as it may, or it is to be tried again
+    running     with a worker
+    hung        past its timeout and told as failed, in a worker that is not free yet
+
+The engine lives in one thread. What others finish comes in through a queue. Where trials are leased, a second thread
+renews the leases of those held here.
+"""
+
+from __future__ import annotations
+
+import math
+import queue
+import threading
+import time
+import warnings
+from collections.abc import Callable, Iterator, Sequence, Set
+from concurrent.futures import CancelledError, Future
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+from mfopt.errors import (
+    AlreadyTold,
+    EvaluationError,
+    EvaluationTimeout,
+    ExecutorError,
+    Exhausted,
+    MfoptError,
+    NewerSchema,
+    NotAStorage,
+    StorageDamaged,
+    StorageError,
+    UnknownStudy,
+)
+from mfopt.optimizer import Optimizer
+from mfopt.parallel.evaluation import Failure, Function, Outcome, is_loss
+from mfopt.parallel.pools import Pool
+from mfopt.parallel.progress import Progress
+from mfopt.protocols import Array
+from mfopt.run.trial import Trial
+
+Callback = Callable[[Optimizer, Trial, "float | None"], Any]
+
+CAPITAL, POINTS, CALLBACK, INTERRUPTED, TIME, NO_WORKER = range(6)  # how a loop ends: `status` of its result
+
+_LASTING = (StorageDamaged, NotAStorage, NewerSchema, UnknownStudy)  # what no repetition mends
+_PATIENCE = 300.0  # seconds for which a tell that the storage refuses is repeated
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 10.0  # seconds between repetitions
+
+
+@dataclass(frozen=True)
+class FailedTrial:
+    """A trial that was told as failed, and why."""
+
+    trial_id: int
+    x: Array
+    fidelity: int
+    message: str
+
+
+@dataclass(eq=False)
+class _Task:
+    trial: Trial
+    tries: int = 0
+    deadline: float = math.inf
+    future: Future[Outcome] = field(default_factory=Future)
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What holds for the evaluations, a number per fidelity in `limits` and `timeouts` (inf for none)."""
+
+    limits: Sequence[float]  # how many may run at once
+    timeouts: Sequence[float]  # seconds
+    retries: int  # how often a failed evaluation is tried again
+    record: bool  # whether one that failed for good is recorded, or its exception raised
+    deadline: float  # when the last evaluation may start, on the clock of time.monotonic
+
+
+class Engine:
+    """One run of the loop, which begins with the trials `pending`."""
+
+    def __init__(
+        self,
+        optimizer: Optimizer,
+        functions: Sequence[Function],
+        pool: Pool,
+        rules: Rules,
+        callback: Callback | None,
+        display: Progress | None,
+        pending: Sequence[Trial] = (),
+    ) -> None:
+        self._optimizer = optimizer
+        self._functions = functions
+        self._pool = pool
+        self._rules = rules
+        self._callback = callback
+        self._display = display
+        self._waiting = [_Task(trial) for trial in pending]
+        self._held = {trial.id for trial in pending}  # waiting or running
+        self._running: dict[Future[Outcome], _Task] = {}
+        self._hung: dict[Future[Outcome], _Task] = {}
+        self._done: queue.SimpleQueue[Future[Outcome]] = queue.SimpleQueue()
+        self._exhausted: Exhausted | None = None
+        self._refusal: StorageError | None = None  # of an ask
+        self._stopped = False
+        self._last: Trial | None = None
+        self.failures: list[FailedTrial] = []
+
+    def run(self) -> tuple[int, str]:
+        """Status and message of the end."""
+        with _renewals(self._optimizer, self._held):
+            while True:
+                self._fill()
+                self._show()
+                if not self._running and not self._waits_for_hung():
+                    return self._end()
+                self._collect()
+
+    def close(self) -> None:
+        """Call back what an exception left behind; its trials stay pending."""
+        for future in self._running:
+            future.cancel()
+        if self._display is not None:
+            self._display.close(self._optimizer, self._last, len(self.failures))
+
+    def _show(self) -> None:
+        if self._display is not None:
+            self._display.update(self._optimizer, self._last, len(self._running), len(self.failures))
+
+    # -------------------------------------------------------------------------------------------- starting
+
+    def _fill(self) -> None:
+        """Start evaluations until the workers are busy or there is nothing to start."""
+        self._exhausted = None
+        while not self._ended() and len(self._running) + len(self._hung) < self._pool.workers:
+            task = self._startable() or self._asked()
+            if task is None:
+                return
+            self._start(task)
+
+    def _startable(self) -> _Task | None:
+        for task in self._waiting:
+            if self._room(task.trial.fidelity):
+                self._waiting.remove(task)
+                return task
+        return None
+
+    def _asked(self) -> _Task | None:
+        """A new task that can start now.
+
+        Trials of a fidelity that is full wait, so that the others can go on, but no more of them than it may run at
+        once: later asks know more.
+        """
+        while True:
+            waits = [task.trial.fidelity for task in self._waiting]
+            if any(waits.count(m) >= self._rules.limits[m] for m in waits):
+                return None
+            try:
+                task = _Task(self._optimizer.ask())
+            except Exhausted as exhausted:
+                self._exhausted = exhausted
+                return None
+            except StorageError as error:  # raised at the end, when what runs has been told
+                self._refusal = error
+                return None
+            if task.trial.id in self._held:  # its lease had run out, but it is with us
+                continue
+            self._held.add(task.trial.id)
+            if self._room(task.trial.fidelity):
+                return task
+            self._waiting.append(task)
+
+    def _room(self, m: int) -> bool:
+        at_work = sum(task.trial.fidelity == m for task in [*self._running.values(), *self._hung.values()])
+        return at_work < self._rules.limits[m]
+
+    def _start(self, task: _Task) -> None:
+        trial = task.trial
+        what = f"the value of function {trial.fidelity} at {trial.x.tolist()}"
+        task.tries += 1
+        task.future = self._pool.submit(self._functions[trial.fidelity], trial.x.copy(), what)
+        task.deadline = time.monotonic() + self._rules.timeouts[trial.fidelity]
+        self._running[task.future] = task
+        task.future.add_done_callback(self._done.put)
+
+    # ------------------------------------------------------------------------------------------ collecting
+
+    def _collect(self) -> None:
+        """Wait until an evaluation ends or runs out of time, and deal with it."""
+        nearest = min((task.deadline for task in self._running.values()), default=self._rules.deadline)
+        wait = None if nearest == math.inf else max(nearest - time.monotonic(), 0.0)
+        try:
+            future = self._done.get(timeout=wait)
+        except queue.Empty:
+            self._expire()
+            return
+        task = self._running.pop(future, None)
+        if task is None:
+            self._hung.pop(future, None)  # its worker is free again; the value comes too late
+        else:
+            self._finish(task, _outcome(future))
+
+    def _expire(self) -> None:
+        now = time.monotonic()
+        for task in [task for task in self._running.values() if task.deadline <= now]:
+            del self._running[task.future]
+            if not self._pool.abandon(task.future):
+                self._hung[task.future] = task
+            seconds = self._rules.timeouts[task.trial.fidelity]
+            self._finish(task, Failure(EvaluationTimeout(f"an evaluation may take {seconds:g} s and took longer")))
+
+    def _finish(self, task: _Task, outcome: Outcome) -> None:
+        if isinstance(outcome, Failure) and task.tries <= self._rules.retries and not self._ended():
+            self._waiting.insert(0, task)
+        else:
+            self._tell(task.trial, outcome)
+
+    def _tell(self, trial: Trial, outcome: Outcome) -> None:
+        y = None if isinstance(outcome, Failure) else outcome
+        if isinstance(outcome, Failure) and not self._rules.record:
+            if outcome.traceback:
+                raise outcome.exception from EvaluationError(f"in a worker:\n{outcome.traceback}")
+            raise outcome.exception
+        told = self._told(trial, y)
+        self._held.discard(trial.id)
+        if not told:
+            return
+        if isinstance(outcome, Failure):
+            self.failures.append(FailedTrial(trial.id, trial.x, trial.fidelity, str(outcome)))
+        self._last = trial
+        self._show()
+        if self._callback is not None and self._callback(self._optimizer, trial, y) is True:
+            self._stopped = True
+
+    def _told(self, trial: Trial, y: float | None) -> bool:
+        """Tell the optimiser, again and again where the storage may recover: the evaluation has been paid for.
+
+        False when our lease ran out and another process was faster.
+        """
+        pause, give_up = _FIRST_PAUSE, math.inf
+        while True:
+            try:
+                self._optimizer.tell(trial, y, "ok" if y is not None else "failed")
+            except AlreadyTold:
+                return give_up < math.inf  # then it was written in spite of the error
+            except _LASTING:
+                raise
+            except StorageError as error:
+                if give_up == math.inf:
+                    give_up = time.monotonic() + _PATIENCE
+                    warnings.warn(
+                        f"trial {trial.id} cannot be told yet, tried again for {_PATIENCE:g} s: {error}",
+                        RuntimeWarning,
+                        stacklevel=2,
+                    )
+                if time.monotonic() + pause > give_up:
+                    raise
+                time.sleep(pause)
+                pause = min(2.0 * pause, _LONGEST_PAUSE)
+            else:
+                return True
+
+    # ---------------------------------------------------------------------------------------------- ending
+
+    def _ended(self) -> bool:
+        """Whether nothing more may start. What runs is still awaited: it will have to be paid for."""
+        return self._stopped or self._refusal is not None or time.monotonic() >= self._rules.deadline
+
+    def _waits_for_hung(self) -> bool:
+        """Whether workers are free, but all that waits needs the place of a hung evaluation at its fidelity."""
+        return bool(self._waiting) and not self._ended() and 0 < len(self._hung) < self._pool.workers
+
+    def _end(self) -> tuple[int, str]:
+        if self._refusal is not None:
+            raise self._refusal
+        if self._stopped:
+            return CALLBACK, "stopped by the callback"
+        if self._exhausted is not None and not self._waiting:
+            return (CAPITAL if self._exhausted.which == "capital" else POINTS), str(self._exhausted)
+        if self._ended():
+            return TIME, "time limit reached"
+        return NO_WORKER, (
+            f"no worker left: {len(self._hung)} evaluations past their timeout still hold theirs, "
+            f"and the executor has {self._pool.workers} that can be used"
+        )
+
+
+@contextmanager
+def _renewals(optimizer: Optimizer, held: Set[int]) -> Iterator[None]:
+    """Within, the leases of the trials `held` are renewed in time."""
+    lease = optimizer.lease
+    if lease is None:
+        yield
+        return
+    over = threading.Event()
+
+    def renew() -> None:
+        while not over.wait(lease / 3):
+            for id in list(held):
+                # Told meanwhile, or a storage that is busy: the next turn comes before the lease runs out.
+                with suppress(MfoptError):
+                    optimizer.renew(id)
+
+    thread = threading.Thread(target=renew, name="mfopt: leases", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
+
+
+def _outcome(future: Future[Outcome]) -> Outcome:
+    """What an evaluation came to; an ExecutorError when the pool is at fault."""
+    try:
+        return future.result()
+    except ExecutorError:
+        raise
+    except (Exception, CancelledError) as error:
+        if is_loss(error):
+            return Failure(error)
+        raise ExecutorError(f"the executor gave up an evaluation: {type(error).__name__}: {error}") from error

@@ -1,0 +1,184 @@
+"""The conformance suite for strategies; plugin authors import it from mfopt.testing."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from mfopt import registry
+from mfopt.domains.box import Box
+from mfopt.domains.finite import FiniteSet
+from mfopt.errors import Exhausted
+from mfopt.optimizer import Optimizer
+from mfopt.protocols import Array, Strategy
+from mfopt.run.trial import Trial
+
+Trace = list[tuple[tuple[float, ...], int]]
+
+
+class StrategyConformance:
+    """Runs of the Optimizer with the strategy: capital, pending trials, failures, domains and seeds are honoured.
+
+    `costs` are those of the runs, a single one for a strategy that knows only one fidelity. The runs use the surrogate
+    and the maximiser named below. A strategy that is `deterministic` must take the same trials whatever the seed.
+    """
+
+    costs: tuple[float, ...] = (1.0, 5.0)
+    surrogate: object = "se"
+    maximiser: object = "direct"
+    deterministic: bool = False
+
+    def strategy(self) -> Strategy:
+        """The plugin under test, fresh at every call; override it."""
+        raise NotImplementedError
+
+    def _optimizer(
+        self,
+        domain: object = None,
+        capital: float | None = 30.0,
+        costs: tuple[float, ...] | None = None,
+        direction: str = "maximize",
+        noise: float | None = None,
+        rng: int = 3,
+    ) -> Optimizer:
+        return Optimizer(
+            Box([(-1.0, 1.0)] * 2) if domain is None else domain,
+            self.costs if costs is None else costs,
+            strategy=self.strategy(),
+            surrogate=self.surrogate,
+            maximiser=self.maximiser,
+            direction=direction,
+            capital=capital,
+            noise=noise,
+            rng=rng,
+        )
+
+    def _f(self, trial: Trial, costs: int) -> float:
+        """Good approximations of a smooth function with its maximum 1 at 0.3."""
+        peak = 1.0 - float(np.square(trial.x - 0.3).sum())
+        return peak + 0.05 * (costs - 1 - trial.fidelity) * float(np.cos(5.0 * trial.x[0]))
+
+    def _run(self, opt: Optimizer, fails: Callable[[Trial], bool] = lambda trial: False, sign: float = 1.0) -> Trace:
+        """Ask, evaluate and tell until done; which points were asked for, at which fidelity."""
+        trace: Trace = []
+        while not opt.done:
+            try:
+                trial = opt.ask()
+            except Exhausted:
+                break
+            trace.append((tuple(trial.x.tolist()), trial.fidelity))
+            if fails(trial):
+                opt.tell(trial, status="failed")
+            else:
+                opt.tell(trial, sign * self._f(trial, len(opt.costs)))
+            assert len(trace) < 500, "the run must end"
+        return trace
+
+    def test_has_the_methods_of_a_strategy(self) -> None:
+        registry.resolve(registry.STRATEGIES, self.strategy())
+
+    def test_the_capital_is_used_and_never_overspent(self) -> None:
+        opt = self._optimizer()
+        self._run(opt)
+        assert opt.spent <= 30.0
+        assert opt.remaining < self.costs[-1], "a run must not stop while a target query can be paid"
+        assert opt.best is not None, "a run must query the target"
+
+    def test_little_capital_still_buys_a_target_query(self) -> None:
+        opt = self._optimizer(capital=self.costs[-1] + 0.5 * self.costs[0])
+        self._run(opt)
+        assert opt.best is not None, "capital for one target query must give one"
+
+    def test_one_fidelity_will_do(self) -> None:
+        opt = self._optimizer(costs=(2.0,), capital=20.0)
+        self._run(opt)
+        assert len(opt.history) == 10
+
+    def test_the_same_seed_gives_the_same_trials(self) -> None:
+        traces = [self._run(self._optimizer(capital=20.0, rng=seed)) for seed in (5, 5, 6)]
+        assert traces[0] == traces[1], "the same seed must give the same trials"
+        if self.deterministic:
+            assert traces[0] == traces[2], "another seed must give the same trials"
+        else:
+            assert traces[0] != traces[2], "another seed must give other trials"
+
+    def test_the_global_random_state_is_not_touched(self) -> None:
+        before = global_random_state()
+        self._run(self._optimizer(capital=20.0))
+        assert global_random_state() == before
+
+    def test_minimising_the_negated_function_asks_the_same(self) -> None:
+        up = self._run(self._optimizer(capital=20.0))
+        down = self._run(self._optimizer(capital=20.0, direction="minimize"), sign=-1.0)
+        assert up == down
+
+    def test_parallel_trials_differ_and_may_be_told_in_any_order(self) -> None:
+        opt = self._optimizer(capital=100.0)
+        for _ in range(3):
+            trials = opt.ask(4)
+            asked = {(tuple(trial.x.tolist()), trial.fidelity) for trial in trials}
+            assert len(asked) == len(trials), "trials that are pending together must differ"
+            for trial in reversed(trials):
+                opt.tell(trial, self._f(trial, len(opt.costs)))
+        assert not opt.pending
+
+    def test_failures_cost_and_are_not_repeated_at_once(self) -> None:
+        opt = self._optimizer()
+        trace = self._run(opt, fails=lambda trial: trial.id % 3 == 2)
+        failed = range(2, len(trace) - 1, 3)
+        assert len(failed) > 0
+        for k in failed:
+            assert trace[k + 1] != trace[k], f"{trace[k]} failed and was asked for again at once"
+        assert opt.spent <= 30.0
+
+    def test_a_run_where_everything_fails_ends(self) -> None:
+        opt = self._optimizer(capital=20.0)
+        self._run(opt, fails=lambda trial: True)
+        assert opt.best is None
+        assert opt.spent <= 20.0
+
+    def test_candidates_of_a_finite_set_are_asked_for(self) -> None:
+        rows = np.random.default_rng(0).random((30, 2))
+        opt = self._optimizer(FiniteSet(rows))
+        while not opt.done:
+            try:
+                trial = opt.ask()
+            except Exhausted:
+                break
+            assert trial.index is not None
+            assert np.array_equal(rows[trial.index], trial.x)
+            opt.tell(trial, self._f(trial, len(opt.costs)))
+        assert len(opt.history) > 0
+
+    def test_a_noiseless_finite_set_is_exhausted_in_the_end(self) -> None:
+        opt = self._optimizer(FiniteSet(np.linspace(0.0, 1.0, 6)), capital=None, noise=0.0)
+        self._run(opt)
+        target = opt.history.x[opt.history.fidelity == len(self.costs) - 1]
+        assert len(opt.history) <= 6 * len(self.costs), "no noiseless point needs a second look at a fidelity"
+        assert opt.best is not None
+        assert len(np.unique(target)) == len(target)
+
+    def test_constraints_hold_from_the_first_point_on(self) -> None:
+        def above_the_diagonal(x: Array) -> Any:
+            return x[:, 1] >= x[:, 0] + 0.5
+
+        opt = self._optimizer(Box([(-1.0, 1.0)] * 2, constraints=above_the_diagonal), capital=20.0)
+        self._run(opt)
+        assert above_the_diagonal(opt.history.x).all()
+
+    def test_data_nobody_asked_for_is_taken(self) -> None:
+        opt = self._optimizer(capital=20.0)
+        x = np.random.default_rng(1).uniform(-1.0, 1.0, (8, 2))
+        for m in range(len(self.costs)):
+            opt.add(x, m, 1.0 - np.square(x - 0.3).sum(axis=1))
+        self._run(opt)
+        opt.add(x[0] / 2.0, 0, 0.5)
+        assert opt.spent <= 20.0
+
+
+def global_random_state() -> bytes:
+    """NumPy's global generator, to be compared."""
+    return pickle.dumps(np.random.get_state())  # noqa: NPY002

@@ -1,0 +1,63 @@
+"""What mf-sko and co-kriging share: a joint posterior of all fidelities, and expected improvement at the target."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+
+import numpy as np
+
+from mfopt.protocols import Problem, Query, Suggestion, Surrogate, View
+from mfopt_plugins.method.upper_bound import MultiFidelityUCB
+from mfopt_plugins.strategies.base.cycle import Cycle
+from mfopt_plugins.strategies.base.improvement import improvement_reason, incumbent
+
+
+class JointStrategy(Cycle):
+    """A method over a joint model of all fidelities; with one fidelity it is expected improvement on a plain model.
+
+    A surrogate of the problem that offers `joint` (see protocols.Surrogate) and serves all fidelities is used. Any
+    other one knows nothing of the relation between fidelities, and the method's own takes its place.
+    """
+
+    kind: str
+
+    def fidelities(self, count: int) -> tuple[int, ...]:
+        """All of them."""
+        return tuple(range(count))
+
+    @abstractmethod
+    def _own_surrogate(self) -> Surrogate:
+        """The joint surrogate of the method's reference."""
+
+    @abstractmethod
+    def _improve(self, view: View, pending: Sequence[Query], best: float) -> Suggestion:
+        """The query that promises most over `best`, the incumbent at the target."""
+
+    def _surrogates(self, problem: Problem) -> Sequence[Surrogate]:
+        given = problem.surrogates
+        if len(given) == 1 or (hasattr(given[0], "joint") and all(surrogate is given[0] for surrogate in given)):
+            return given
+        return [self._own_surrogate()] * len(given)
+
+    def _choose(self, view: View, pending: Sequence[Query]) -> Suggestion:
+        with self._models.hallucinated(pending):
+            best = incumbent(self._models, pending)
+            return self._first(view, pending) if best is None else self._improve(view, pending, best)
+
+    def _first(self, view: View, pending: Sequence[Query]) -> Suggestion:
+        """No target value is known, so none can be improved: the target is queried where its mean is best."""
+        top = self._top
+        mean = MultiFidelityUCB([self._models.models[top]], [], 0.0, [0.0])
+        u = self._search.point(mean, top, view, pending, self._models.spread or 1.0)
+        text = "no target value is known: where its mean is best"
+        reason = improvement_reason(self.kind, text, top, view.t, None, float("nan"), self._models, u)
+        return Suggestion(u, self._used[top], reason)
+
+    def _payable_positions(self, view: View) -> list[int]:
+        return [k for k in range(len(self._used)) if self._payable(k, view.remaining)]
+
+    @property
+    def _unit(self) -> float:
+        """A typical size of values."""
+        return float(np.ptp(self._models.rows(self._top)[1])) or self._models.spread or 1.0

@@ -1,0 +1,1 @@
+"""The upper confidence bound methods, mf-gp-ucb and gp-ucb."""

@@ -1,0 +1,1 @@
+"""One process over points and fidelities."""

@@ -1,0 +1,1 @@
+"""One Gaussian process per fidelity."""

@@ -1,0 +1,45 @@
+"""How much values are to be softened (mfopt_plugins.method.softening), by the evidence of the values themselves.
+
+The strength is the one under which the values have the largest marginal likelihood, their density changed by log w′; no
+softening unless another strength is more likely by DECISIVE, e⁵ = 148 to 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from mfopt.protocols import Array
+from mfopt_plugins.method.softening import Softening
+from mfopt_plugins.surrogates.gp.learning import LEARNING_ROWS, Fixed, subsets
+from mfopt_plugins.surrogates.gp.model import GPModel
+
+STRENGTHS = (0.5, 1.0)
+DECISIVE = 5.0
+
+
+def likely_softening(
+    model: Callable[[], GPModel], u: Array, y: Array, rng: np.random.Generator, given: Fixed
+) -> Softening:
+    """The softening of the values y at the points u under models that `model` makes.
+
+    None where a scale or a mean is given: that is in the unit of y.
+    """
+    if given.scale is not None or given.mean is not None:
+        return Softening()
+    none = Softening(float(np.mean(y)), float(np.std(y)))
+    if not none.unit > 1e-14 * abs(none.location):
+        return Softening()
+    u, y = subsets([(u, y)], LEARNING_ROWS, rng)[0]
+    least, best, seed = -np.inf, none, int(rng.integers(2**32))
+    for strength in (0.0, *STRENGTHS):
+        softening = Softening(none.location, none.unit, strength)
+        fitted = model()
+        fitted.fit(u, softening(y), np.random.default_rng(seed))  # the same starts for all
+        value = fitted.gp.log_marginal_likelihood() + float(softening.log_slope(y).sum())
+        if strength == 0.0:
+            least = value + DECISIVE
+        elif value > least:
+            least, best = value, softening
+    return best

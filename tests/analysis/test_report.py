@@ -1,0 +1,145 @@
+"""Report: where the queries of a run went, and whether the ζ given held."""
+
+import numpy as np
+import pytest
+
+import mfopt
+from mfopt.analysis.report import report
+from mfopt.errors import InputError
+from mfopt.loop import run
+
+COSTS = [1.0, 10.0]
+
+
+def target(x):
+    return float(np.sin(6 * x[0]))
+
+
+def cheap(x):
+    return target(x) + 0.1 * float(np.cos(20 * x[0]))
+
+
+def told(rows, zeta=0.1, direction="maximize", noise=None):
+    """An optimiser that was told these (x, fidelity, y)."""
+    fidelities = [mfopt.Fidelity("cheap", 1.0, zeta, noise), mfopt.Fidelity("target", 10.0, None, noise)]
+    optimizer = mfopt.Optimizer([(0.0, 1.0)], fidelities=fidelities, direction=direction, strategy="gp-ucb", rng=0)
+    for x, m, y in rows:
+        optimizer.add([x], m, y, cost=COSTS[m])
+    return optimizer
+
+
+def grid(sign=1.0):
+    points = np.linspace(0, 1, 15)
+    rows = [(x, 0, sign * cheap([x])) for x in points]
+    return rows + [(x, 1, sign * target([x])) for x in (0.2, 0.25, 0.3, 0.9)]
+
+
+def test_queries_are_sorted_by_the_sets_of_known_functions():
+    found = report(told(grid()), [cheap, target])
+    assert found.queries == (15, 4)
+    assert found.spent == (15.0, 40.0)
+    assert found.zetas == (0.1,)
+    assert found.gammas == pytest.approx([0.1 * np.sqrt(0.1)])
+    limit = 1.0 - 0.1 - 3 * found.gammas[0]
+    inside = sum(cheap([x]) >= limit for x in np.linspace(0, 1, 15))
+    assert found.sets.tolist() == [[15 - inside, 1], [inside, 3]]
+    assert found.target_inside == 0.75
+    assert sum(found.volumes) == pytest.approx(1.0)
+    assert found.volumes[1] == pytest.approx(np.mean([cheap([x]) >= limit for x in np.linspace(0, 1, 999)]), abs=0.03)
+
+
+def test_the_sets_are_estimated_from_the_posterior_when_the_functions_are_unknown():
+    known, estimated = report(told(grid()), [cheap, target]), report(told(grid()))
+    assert estimated.estimated
+    assert not known.estimated
+    assert np.abs(estimated.sets - known.sets).sum() <= 2
+    assert estimated.volumes == pytest.approx(known.volumes, abs=0.05)
+
+
+def test_without_a_given_zeta_it_is_taken_from_the_differences_seen():
+    rows = [(x, m, y + 0.4 * (m == 0)) for x, m, y in grid()]
+    found = report(told(rows, zeta=None))
+    seen = max(abs(cheap([x]) + 0.4 - target([x])) for x in (0.2, 0.25, 0.3, 0.9))
+    assert found.zetas[0] == pytest.approx(seen, abs=0.02)
+    assert "none, the zetas were learnt from data" in str(found)
+    assert report(told(rows, zeta=None), zetas=[0.2], gammas=[0.05]).gammas == (0.05,)
+
+
+def test_minimisation_mirrors_everything():
+    up = report(told(grid()), [cheap, target])
+    down = report(told(grid(-1.0), direction="minimize"), [lambda x: -cheap(x), lambda x: -target(x)])
+    assert down.sets.tolist() == up.sets.tolist()
+    assert down.volumes == up.volumes
+    assert down.best == -up.best
+    assert report(told(grid(-1.0), direction="minimize")).sets.tolist() == report(told(grid())).sets.tolist()
+
+
+def test_a_larger_known_optimum_excludes_more():
+    assert report(told(grid()), [cheap, target], optimum=2.0).sets[1].tolist() == [0, 0]
+
+
+def test_a_violation_voids_the_guarantee_from_its_value_on():
+    rows = [(0.5, 0, 1.0), (0.1, 0, 0.0), (0.5, 1, 1.05), (0.1, 1, 0.7), (0.3, 1, 0.2)]
+    found = report(told(rows))
+    assert found.void_since == 4
+    assert [v.n for v in found.violations] == [4]
+    text = str(found)
+    assert "guarantee: void since value 4, 1 pairs contradict the zetas given" in text
+    assert "fidelities 0 and 1 differ by 0.7 at [0.1]" in text
+
+
+def test_a_contract_that_holds_is_said_to_hold_and_noise_does_not_break_it():
+    rows = [(0.5, 0, 1.0), (0.5, 1, 1.05)]
+    assert report(told(rows)).void_since is None
+    assert "no pair of values contradicts the zetas given" in str(report(told(rows)))
+    noisy = [(0.5, 0, 1.0), (0.5, 1, 1.3)]
+    assert report(told(noisy, noise=0.0)).void_since == 2
+    assert report(told(noisy, noise=0.01)).void_since is None
+
+
+def test_a_run_with_values_of_one_fidelity_only_says_nothing_about_sets():
+    found = report(told([(0.5, 0, 1.0), (0.2, 0, 0.3)]))
+    assert found.sets is None
+    assert found.best is None
+    assert np.isnan(found.target_inside)
+    assert "best at the target: none" in str(found)
+    assert "good set" not in str(found)
+
+
+def test_one_fidelity_makes_no_sets_and_an_empty_run_is_told_too():
+    optimizer = mfopt.Optimizer([(0.0, 1.0)], costs=[5.0], rng=0)
+    assert report(optimizer).queries == (0,)
+    optimizer.add([0.5], 0, 1.0)
+    assert report(optimizer).sets is None
+    assert str(report(optimizer)).splitlines()[:2] == ["best at the target: 1", "fidelity 0: 1 queries at 5, 0 spent"]
+
+
+def test_most_target_queries_of_runs_are_in_the_last_set():
+    problem = mfopt.problems.get("hartmann3")
+    fidelities = [
+        mfopt.Fidelity(f"f{m}", c, z) for m, (c, z) in enumerate(zip(problem.costs, problem.zetas, strict=True))
+    ]
+    sets = np.zeros((3, 3), dtype=int)
+    for seed in range(3):
+        optimizer = mfopt.Optimizer(problem.domain, fidelities=fidelities, capital=800.0, rng=seed)
+        run(optimizer, problem.functions, progress=False)
+        found = report(optimizer, problem.functions, optimum=problem.optimum)
+        assert found.sets.sum() == len(optimizer.history)
+        assert found.volumes[2] < 0.05
+        sets += found.sets
+    assert sets[2, 2] > 0.5 * sets[:, 2].sum()
+    lines = str(found).splitlines()
+    assert lines[-1] == "guarantee: no pair of values contradicts the zetas given"
+    assert [line.split()[0] for line in lines[6:9]] == ["H(1)", "H(2)", "H(3)"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (([cheap],), "functions, one per fidelity, must have 2 entries"),
+        (([cheap, 3],), "functions must be callable"),
+    ],
+)
+def test_wrong_functions_are_named(arguments, message):
+    with pytest.raises(InputError, match=message):
+        report(told(grid()), *arguments)

@@ -1,0 +1,142 @@
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from mfopt import DomainError, FiniteSet, InputError
+from mfopt.domains import rows as rows_module
+from mfopt.domains.rows import RowIndex
+from mfopt.testing import DomainConformance
+
+tables = hnp.arrays(
+    np.float64,
+    st.tuples(st.integers(1, 12), st.integers(1, 3)),
+    elements=st.sampled_from([-0.0, 0.0, 1.0, 1.5, -2.0, 1e300, 1e-300]),
+)
+
+
+class TestFiniteSet(DomainConformance):
+    def domain(self):
+        return FiniteSet(np.random.default_rng(0).normal(size=(60, 3)) * [1.0, 1e6, 1e-6])
+
+
+class TestSingleton(DomainConformance):
+    def domain(self):
+        return FiniteSet([[3.0, 4.0]])
+
+
+class TestGridWithRepetitions(DomainConformance):
+    def domain(self):
+        return FiniteSet([[i % 3, i % 4, 7.0] for i in range(50)])
+
+
+@given(tables)
+def test_repeated_rows_are_one_point_that_goes_by_its_first_row(table):
+    first = {}
+    for k, row in enumerate(table.tolist()):
+        first.setdefault(tuple(row), k)
+    domain = FiniteSet(table)
+    assert len(domain) == len(first)
+    assert np.array_equal(RowIndex(table).first(), sorted(first.values()))
+    for row, k in first.items():
+        assert domain.validate(row).tolist() == list(row)
+        u = domain.encode(np.array([row]))
+        located = domain.locate(u[0])
+        # Rows that scale to the same unit coordinates cannot be told apart; then the first of them answers.
+        assert located == k or np.array_equal(domain.encode(table[located : located + 1]), u)
+        assert located <= k
+
+
+@given(tables, st.integers(0, 2**32))
+def test_samples_repeat_only_when_all_points_were_drawn(table, seed):
+    domain = FiniteSet(table)
+    chosen = domain.sample(2 * len(domain) + 1, np.random.default_rng(seed))
+    half = np.sort(chosen[: len(domain)], axis=0)
+    assert np.array_equal(half, np.sort(domain.points, axis=0))
+    assert np.array_equal(np.sort(chosen[len(domain) : 2 * len(domain)], axis=0), half)
+
+
+def test_rows_with_colliding_hashes_are_told_apart(monkeypatch):
+    monkeypatch.setattr(rows_module, "_FACTOR", np.uint64(0))  # now all hashes are equal
+    table = np.random.default_rng(0).integers(0, 3, (40, 2)).astype(float)
+    index = RowIndex(table)
+    expected = np.unique(table, axis=0, return_index=True)[1]
+    assert np.array_equal(index.first(), np.sort(expected))
+    assert np.array_equal(table[index.find(table)], table)
+    assert index.find(np.array([[5.0, 5.0]])).tolist() == [-1]
+
+
+def test_columns_are_scaled_by_their_own_range():
+    domain = FiniteSet([[0.0, 5.0, 100.0], [10.0, 5.0, 300.0], [5.0, 5.0, 200.0]])
+    assert domain.points.tolist() == [[0.0, 0.5, 0.0], [1.0, 0.5, 1.0], [0.5, 0.5, 0.5]]
+
+
+def test_decode_gives_the_candidates_exactly():
+    rows = np.random.default_rng(1).normal(size=(1000, 4)) * 10.0 ** np.arange(-6, 6, 3)
+    domain = FiniteSet(rows)
+    assert np.array_equal(domain.decode(domain.points), rows)
+    assert [domain.locate(u) for u in domain.points[:20]] == list(range(20))
+
+
+def test_numbers_are_points_of_one_dimension():
+    domain = FiniteSet([3.0, 1.0, 2.0, 1.0])
+    assert domain.dim == 1
+    assert len(domain) == 3
+    assert domain.validate(2.0).tolist() == [2.0]
+    assert domain.locate(domain.encode(np.array([[2.0]]))[0]) == 2
+
+
+def test_a_dataframe_gives_names():
+    frame = pd.DataFrame({"temperature": [20, 30, 40], "pressure": [1.0, 1.5, 1.0]})
+    domain = FiniteSet(frame)
+    assert domain.names == ("temperature", "pressure")
+    assert domain.validate({"pressure": 1.5, "temperature": 30}).tolist() == [30.0, 1.5]
+    with pytest.raises(InputError, match="real numbers"):
+        FiniteSet(frame.assign(colour=["red", "blue", "red"]))
+    with pytest.raises(InputError, match=r"finite, got .* in row 1"):
+        FiniteSet(frame.assign(pressure=[1.0, np.nan, 2.0]))
+
+
+def test_a_million_candidates_are_no_trouble():
+    rows = np.random.default_rng(0).random((1_000_000, 4))
+    rows[500_000:] = rows[:500_000]
+    domain = FiniteSet(rows)
+    assert len(domain) == 500_000
+    assert domain.locate(domain.encode(domain.validate(rows[777_777])[None])[0]) == 277_777
+    with pytest.raises(DomainError):
+        domain.validate(rows[0] + 1e-12)
+
+
+@pytest.mark.parametrize(
+    ("points", "rule"),
+    [
+        ([], r"with N and d at least 1, got \(0, 1\)"),
+        (np.zeros((3, 0)), "at least 1"),
+        (np.zeros((2, 2, 2)), r"shape \(N, d\)"),
+        ([[1.0], [1.0, 2.0]], "regular array"),
+        ([[np.inf, 1.0]], "finite"),
+        ("abc", "real numbers"),
+        (None, "real numbers"),
+        ([[True, False]], "real numbers"),
+    ],
+)
+def test_bad_candidates_are_refused(points, rule):
+    with pytest.raises(InputError, match=rule):
+        FiniteSet(points)
+
+
+def test_the_users_array_is_copied_and_the_points_cannot_be_changed():
+    rows = np.array([[0.0, 1.0], [1.0, 0.0]])
+    domain = FiniteSet(rows)
+    rows[0] = 9.0
+    assert domain.validate([0.0, 1.0]).tolist() == [0.0, 1.0]
+    with pytest.raises(ValueError, match="read-only"):
+        domain.points[0] = 3.0
+
+
+@pytest.mark.parametrize("x", [[0.0, 0.5], [0.0], [np.nan, 0.0], {"x0": 0.0}, None])
+def test_what_is_no_candidate_is_refused(x):
+    with pytest.raises(DomainError):
+        FiniteSet([[0.0, 1.0], [1.0, 0.0]]).validate(x)

@@ -1,0 +1,111 @@
+"""`mfopt plot`, and the picture of a study."""
+
+import sys
+
+import numpy as np
+import pytest
+
+import mfopt
+from mfopt import cli
+from mfopt.plots.study import plot_study
+
+pytest.importorskip("matplotlib")
+
+
+def low(x):
+    return float(1 - np.square(x - 0.4).sum())
+
+
+def high(x):
+    return float(1 - np.square(x - 0.5).sum())
+
+
+def study(path, domain, costs=(1.0, 5.0), capital=60.0, name="wing", functions=(low, high), **options):
+    opt = mfopt.Optimizer(domain, list(costs), capital=capital, rng=0, storage=str(path), study=name, **options)
+    mfopt.loop.run(opt, functions[-len(costs) :], on_error="record")
+    opt.close()
+
+
+def written(path):
+    """The texts of an SVG picture, which matplotlib leaves in comments."""
+    return path.read_text(encoding="utf-8")
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_a_study_is_drawn(folder):
+    study("study.db", mfopt.Box([(0, 1), (1e-2, 1)], names=["span", "chord"], log=[False, True]), capital=40.0)
+    assert cli.main(["plot", "study.db", "--study", "wing", "--out", "run.svg"]) == 0
+    text = written(folder / "run.svg")
+    for label in (
+        "best so far",
+        "Queries per fidelity",
+        "ζ, fidelity 0",
+        "γ, fidelity 0",
+        "upper bound φ, fidelity 0",
+        "upper bound φ, fidelity 1",
+        "μ at the target",
+        "Through the best point, along chord",
+        "deviation σ at the target",
+    ):
+        assert f"<!-- {label} -->" in text
+
+
+def test_a_study_that_minimises_has_lower_bounds(folder, capsys):
+    study("study.db", [(0, 1)], capital=40.0, direction="minimize")
+    assert cli.main(["plot", "study.db"]) == 0
+    assert capsys.readouterr().out == "picture  wing.png\n"
+    assert (folder / "wing.png").read_bytes().startswith(b"\x89PNG")
+    assert cli.main(["plot", "study.db", "--out", "run.svg"]) == 0
+    text = written(folder / "run.svg")
+    assert "<!-- lower bound φ, fidelity 1 -->" in text
+    assert "upper bound" not in text
+
+
+def test_the_coordinates_can_be_chosen(folder, capsys):
+    study("study.db", [(0, 1)] * 5, capital=12.0, strategy="random")
+    assert cli.main(["plot", "study.db", "--out", "run.svg", "--dims", "x4", "x1"]) == 0
+    text = written(folder / "run.svg")
+    assert "along x4" in text
+    assert "along x1" in text
+    assert "along x0" not in text
+    assert cli.main(["plot", "study.db", "--dims", "x9"]) == 1
+    assert "coordinates must be among x0, x1, x2, x3, x4, got x9" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("domain", "options"),
+    [
+        (mfopt.FiniteSet(np.random.default_rng(0).random((60, 2))), {}),
+        (mfopt.FiniteSet(np.linspace(0, 1, 40)[:, None]), {"costs": [1.0], "capital": 10.0}),
+        (mfopt.Box([(0, 1)] * 2, constraints=lambda x: x.sum(axis=1) <= 0.8), {"strategy": "random"}),
+        ([(0, 1)], {"functions": (low, lambda x: np.nan)}),
+    ],
+    ids=["finite", "finite line", "constrained", "no target value"],
+)
+def test_other_studies_can_be_drawn(folder, domain, options):
+    opt = mfopt.Optimizer(domain, options.pop("costs", [1.0, 5.0]), capital=options.pop("capital", 40.0), rng=0,
+                          strategy=options.pop("strategy", "mf-gp-ucb"))  # fmt: skip
+    reasons = {}
+    functions = options.pop("functions", (low, high))[-len(opt.costs) :]
+    mfopt.loop.run(opt, functions, on_error="record", callback=lambda o, t, y: reasons.update({t.id: t.reason}))
+    plot_study(opt, "run.png", reasons)
+    assert (folder / "run.png").stat().st_size > 10_000
+
+
+def test_what_cannot_be_drawn_is_said(folder, capsys, monkeypatch):
+    mfopt.Optimizer([(0, 1)], [1.0], capital=4.0, storage="study.db", study="empty").close()
+    assert cli.main(["plot", "study.db"]) == 1
+    assert "a study must have values to be drawn, got none" in capsys.readouterr().err
+    study("other.db", [(0, 1)], capital=20.0)
+    assert cli.main(["plot", "other.db", "--out", "run.xyz"]) == 1
+    assert "run.xyz: Format 'xyz' is not supported" in capsys.readouterr().err
+    assert cli.main(["plot", "none.db"]) == 1
+    assert "got nothing" in capsys.readouterr().err
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    assert cli.main(["plot", "other.db"]) == 1
+    assert capsys.readouterr().err == "mfopt: error: pictures need matplotlib: pip install 'mfopt[plot]'\n"
