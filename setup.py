@@ -72,5 +72,5 @@ setup(
             "embedsignature": False,
         },
         force=debug,
-    )
+    ),
 )

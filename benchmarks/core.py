@@ -69,42 +69,58 @@ def append():
         gp.append(new, 0.5)
         gp.truncate(2000)
 
-    return "append at n = 2,000", {
-        "mfopt": core,
-        "SciPy refit": lambda: ScipyGP(x, y),
-        "scikit-learn refit": lambda: sklearn_gp(x, y),
-        "bare dtrsv": lambda: dtrsv(lower, rhs, lower=1),
-    }, [("SciPy refit", ">=", 150), ("bare dtrsv", ">=", 1 / 1.5)]
+    return (
+        "append at n = 2,000",
+        {
+            "mfopt": core,
+            "SciPy refit": lambda: ScipyGP(x, y),
+            "scikit-learn refit": lambda: sklearn_gp(x, y),
+            "bare dtrsv": lambda: dtrsv(lower, rhs, lower=1),
+        },
+        [("SciPy refit", ">=", 150), ("bare dtrsv", ">=", 1 / 1.5)],
+    )
 
 
 def one_point():
     x, y = data(200)
     gp, scipy_gp, sklearn, point = core_gp(x, y), ScipyGP(x, y), sklearn_gp(x, y), RNG.random((1, D))
-    return "posterior of 1 point, n = 200", {
-        "mfopt": lambda: gp.posterior(point),
-        "SciPy": lambda: scipy_gp.posterior(point),
-        "scikit-learn": lambda: sklearn.predict(point, return_std=True),
-    }, [("SciPy", ">=", 8)]
+    return (
+        "posterior of 1 point, n = 200",
+        {
+            "mfopt": lambda: gp.posterior(point),
+            "SciPy": lambda: scipy_gp.posterior(point),
+            "scikit-learn": lambda: sklearn.predict(point, return_std=True),
+        },
+        [("SciPy", ">=", 8)],
+    )
 
 
 def many_points():
     x, y = data(1000)
     gp, scipy_gp, sklearn, points = core_gp(x, y), ScipyGP(x, y), sklearn_gp(x, y), RNG.random((1000, D))
     lower, rhs = np.asfortranarray(gp.cholesky()), np.asfortranarray(scipy_kernel(x, points))
-    return "posterior of 1,000 points, n = 1,000", {
-        "mfopt": lambda: gp.posterior(points),
-        "SciPy": lambda: scipy_gp.posterior(points),
-        "scikit-learn": lambda: sklearn.predict(points, return_std=True),
-        "bare dtrsm": lambda: dtrsm(1.0, lower, rhs, lower=1),
-    }, [("1.15 × bare dtrsm + 3 ms", ">=", 1)]
+    return (
+        "posterior of 1,000 points, n = 1,000",
+        {
+            "mfopt": lambda: gp.posterior(points),
+            "SciPy": lambda: scipy_gp.posterior(points),
+            "scikit-learn": lambda: sklearn.predict(points, return_std=True),
+            "bare dtrsm": lambda: dtrsm(1.0, lower, rhs, lower=1),
+        },
+        [("1.15 × bare dtrsm + 3 ms", ">=", 1)],
+    )
 
 
 def kernel_block():
     x, z, kernel = RNG.random((1000, D)), RNG.random((1000, D)), Kernel("se", np.full(D, ELL))
-    return "kernel block 1,000 × 1,000", {
-        "mfopt": lambda: kernel(x, z),
-        "cdist + exp": lambda: scipy_kernel(x, z),
-    }, [("cdist + exp", ">=", 4)]
+    return (
+        "kernel block 1,000 × 1,000",
+        {
+            "mfopt": lambda: kernel(x, z),
+            "cdist + exp": lambda: scipy_kernel(x, z),
+        },
+        [("cdist + exp", ">=", 4)],
+    )
 
 
 def tracked():
@@ -118,10 +134,14 @@ def tracked():
         eager.mean  # noqa: B018
         # forgetting costs a pass as well, so the row stays: n grows by a few percent over the run
 
-    return "20,000 tracked points, n = 1,000, one append", {
-        "mfopt": core,
-        "SciPy recomputing": lambda: scipy_gp.posterior(points),
-    }, [("SciPy recomputing", ">=", 25)]
+    return (
+        "20,000 tracked points, n = 1,000, one append",
+        {
+            "mfopt": core,
+            "SciPy recomputing": lambda: scipy_gp.posterior(points),
+        },
+        [("SciPy recomputing", ">=", 25)],
+    )
 
 
 def lazy_argmax():
@@ -143,10 +163,14 @@ def lazy_argmax():
         mean, var = scipy_gp.posterior(points)
         return np.argmax(mean + 2 * np.sqrt(np.maximum(var, 0)))
 
-    return "lazy argmax over 20,000 points after one append, n = 1,000", {
-        "mfopt": core,
-        "SciPy recomputing": scipy,
-    }, [("SciPy recomputing", ">=", 100)]
+    return (
+        "lazy argmax over 20,000 points after one append, n = 1,000",
+        {
+            "mfopt": core,
+            "SciPy recomputing": scipy,
+        },
+        [("SciPy recomputing", ">=", 100)],
+    )
 
 
 def upper_bound():
@@ -161,26 +185,32 @@ def upper_bound():
         posteriors = [gp.posterior(points) for gp in scipy_gps]
         return np.min([m + 2 * np.sqrt(v) + z for (m, v), z in zip(posteriors, zetas, strict=True)], axis=0)
 
-    systems = [
-        (np.asfortranarray(gp.cholesky()), np.asfortranarray(scipy_kernel(gp.x, points))) for gp in gps
-    ]
+    systems = [(np.asfortranarray(gp.cholesky()), np.asfortranarray(scipy_kernel(gp.x, points))) for gp in gps]
     difference = np.abs(mf_ucb(gps, points, 4.0, zetas) - scipy()).max()
     if difference > 1e-10:
         raise SystemExit(f"mf_ucb differs from SciPy by {difference:.1e}")
-    return "mf_ucb, 400/200/50 rows, 2,000 points", {
-        "mfopt": lambda: mf_ucb(gps, points, 4.0, zetas),
-        "SciPy": scipy,
-        "bare dtrsm of the three": lambda: [dtrsm(1.0, lower, rhs, lower=1) for lower, rhs in systems],
-    }, [("SciPy", ">=", 2)]
+    return (
+        "mf_ucb, 400/200/50 rows, 2,000 points",
+        {
+            "mfopt": lambda: mf_ucb(gps, points, 4.0, zetas),
+            "SciPy": scipy,
+            "bare dtrsm of the three": lambda: [dtrsm(1.0, lower, rhs, lower=1) for lower, rhs in systems],
+        },
+        [("SciPy", ">=", 2)],
+    )
 
 
 def fit():
     x, y = data(2000)
-    return "factorising 2,000 rows at once", {
-        "mfopt": lambda: core_gp(x, y),
-        "SciPy": lambda: ScipyGP(x, y),
-        "scikit-learn": lambda: sklearn_gp(x, y),
-    }, []
+    return (
+        "factorising 2,000 rows at once",
+        {
+            "mfopt": lambda: core_gp(x, y),
+            "SciPy": lambda: ScipyGP(x, y),
+            "scikit-learn": lambda: sklearn_gp(x, y),
+        },
+        [],
+    )
 
 
 def likelihood():
@@ -192,11 +222,15 @@ def likelihood():
     kernel = RBF(np.full(D, ELL)) + WhiteKernel(NOISE)
     sklearn = GaussianProcessRegressor(kernel, alpha=0.0, optimizer=None).fit(x, y)
     theta = sklearn.kernel_.theta
-    return "likelihood and gradient, n = 200, new hyper-parameters", {
-        "mfopt": core,
-        "scikit-learn": lambda: sklearn.log_marginal_likelihood(theta, eval_gradient=True),
-        "SciPy, factor alone": lambda: cho_factor(scipy_kernel(x, x) + NOISE * np.eye(200)),
-    }, []
+    return (
+        "likelihood and gradient, n = 200, new hyper-parameters",
+        {
+            "mfopt": core,
+            "scikit-learn": lambda: sklearn.log_marginal_likelihood(theta, eval_gradient=True),
+            "SciPy, factor alone": lambda: cho_factor(scipy_kernel(x, x) + NOISE * np.eye(200)),
+        },
+        [],
+    )
 
 
 def main() -> None:

@@ -60,7 +60,7 @@ def skopt(n: int) -> Step:
     from skopt import Optimizer
 
     opt = Optimizer([(0.0, 1.0)] * 6, n_initial_points=1, random_state=0)
-    (x, _, y), = observations(n, (3,))
+    ((x, _, y),) = observations(n, (3,))
     opt.tell(x.tolist(), (-y).tolist())
 
     def step() -> None:
@@ -77,7 +77,7 @@ def optuna(n: int) -> Step:
     study = optuna.create_study(direction="maximize", sampler=optuna.samplers.GPSampler(seed=0))
     names = [f"x{c}" for c in range(6)]
     space = {name: optuna.distributions.FloatDistribution(0.0, 1.0) for name in names}
-    (x, _, y), = observations(n, (3,))
+    ((x, _, y),) = observations(n, (3,))
     study.add_trials(
         [
             optuna.trial.create_trial(params=dict(zip(names, row, strict=True)), distributions=space, value=value)
@@ -104,7 +104,7 @@ def botorch_single(n: int) -> Step:
 
     torch.set_num_threads(1)
     torch.manual_seed(0)
-    (x, _, y), = observations(n, (3,))
+    ((x, _, y),) = observations(n, (3,))
     data = [torch.tensor(x), torch.tensor(y)[:, None]]
     bounds = torch.tensor([[0.0] * 6, [1.0] * 6], dtype=torch.float64)
 

@@ -14,8 +14,7 @@ A datum takes one way through the parts and never goes back:
 User units exist only in the Optimizer and the Domain. No part keeps global state; randomness comes from the
 generators handed in.
 
-Optional in every plugin, for studies: `options()`, all keyword arguments with which its constructor makes it again. It
-is not needed where each argument is kept as an attribute of its name, with or without an underscore.
+What a plugin may offer beyond this, and what is then done with it, is in mfopt/hooks.py.
 """
 
 from __future__ import annotations
@@ -106,7 +105,6 @@ class JointModel(Protocol):
         """Learn the hyper-parameters from these rows, (u, y) per fidelity, and condition on them alone."""
 
 
-
 class CovariantModel(JointModel, Protocol):
     """A joint model that also tells how its fidelities vary together."""
 
@@ -119,38 +117,14 @@ class CovariantModel(JointModel, Protocol):
 
 @runtime_checkable
 class Surrogate(Protocol):
-    """A kind of model (plugin group `mfopt.surrogates`); its options are set in its constructor.
-
-    Optional, for speed: `bound(models, beta, zetas)`, an Acquisition for φ = min_m φ_m of eq. (mfgpucbDefn) over models
-    that surrogates of this class made, with all of the Acquisition's optional methods.
-
-    Optional, for surrogates that learn from several fidelities at once: `joint(dim, noises)`, a CovariantModel of as
-    many fidelities as there are noises. It is used where one such surrogate serves all fidelities of a method.
-
-    Optional: `softening(u, y, rng)`, how the values are to be softened to suit its models.
-
-    Optional: `coupled(dim, noises)`, a JointModel, for methods that can do with one model per fidelity as well.
-
-    Optional: `fit_together(models, rows, rng)` fits models that it made, one per fidelity, to their rows, (u, y) each,
-    with one kernel for all of them. It is used instead of their own `fit` where one surrogate serves several.
-    """
+    """A kind of model (plugin group `mfopt.surrogates`); its options are set in its constructor."""
 
     def model(self, dim: int, noise: float | None = None) -> Model:
         """A fresh model without data; `noise` is the known noise variance, None when it is to be learnt."""
 
 
 class Acquisition(Protocol):
-    """A function on X whose maximiser is the next query.
-
-    Optional, all for speed or sharpness:
-        pieces(u)              where it is a minimum of smooth functions: their values (K, q) and gradients (K, q, dim),
-                               with which a maximiser can treat the kinks of the minimum exactly
-        recurring(u)           the same as a call, for points that will come back at later asks: what is found out about
-                               them may be kept
-        rows                   number of rows of the largest model behind it, for maximisers that mind the cost
-        argmax(points, avoid)  the row of its maximum over all points of a finite X, the first among equals, leaving out
-                               those marked by the mask `avoid` (which may be None)
-    """
+    """A function on X whose maximiser is the next query."""
 
     def __call__(self, u: Array) -> Array:
         """Values at the rows of u."""
@@ -222,11 +196,7 @@ class Suggestion:
 
 @runtime_checkable
 class Strategy(Protocol):
-    """A method (plugin group `mfopt.strategies`). One instance serves one run.
-
-    Optional: `exhausted(pending)`, whether no useful query of a finite X is left, so that the Optimizer knows it before
-    the next ask.
-    """
+    """A method (plugin group `mfopt.strategies`). One instance serves one run."""
 
     def start(self, problem: Problem) -> None:
         """Called once. A problem that the method cannot treat is refused here with an InputError."""

@@ -131,9 +131,7 @@ def illustration(run: Run, into: Path, seeds: Sequence[int]) -> list[Path]:
 
     every = steps()
     names = ["t", "x", "fidelity", "width", "gamma"]
-    data = _write(
-        into / "illustration.csv", names, [[s.t, s.x, s.fidelity + 1, s.width_at_x, s.gamma] for s in every]
-    )
+    data = _write(into / "illustration.csv", names, [[s.t, s.x, s.fidelity + 1, s.width_at_x, s.gamma] for s in every])
     pictures = _pictures(into, "illustration")
     plot_steps([step for step in every if step.t in PANELS], pictures)
     moving = into / "illustration.gif"

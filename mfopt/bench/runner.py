@@ -108,9 +108,7 @@ def _key(task: Task, any_code: bool) -> tuple[Any, ...]:
     return own if any_code else (*own, task.version, task.code)
 
 
-def _finished(
-    cells: Sequence[Cell], any_code: bool, limit: float | None, history: bool
-) -> dict[tuple[Any, ...], Cell]:
+def _finished(cells: Sequence[Cell], any_code: bool, limit: float | None, history: bool) -> dict[tuple[Any, ...], Cell]:
     return {_key(cell.task, any_code): cell for cell in cells if cell.answers(limit, history)}
 
 

@@ -52,7 +52,6 @@ def add(commands: Any) -> None:
     running.add_argument("--history", action="store_true", help="keep every query of a run, too")
     _add_common(running, time_limit=None)
 
-
     reporting = parts.add_parser(
         "report",
         help="tables and pictures of what was run",
@@ -68,7 +67,6 @@ def add(commands: Any) -> None:
     )
     reporting.add_argument("--format", choices=("text", "markdown", "csv"), default="text", help="of what is printed")
     reporting.add_argument("--mean", action="store_true", help="draw means with standard errors, as the paper does")
-
 
     drawing = parts.add_parser(
         "figure",

@@ -136,8 +136,11 @@ def _inequalities(linear: Sequence[Linear], low: Array, high: Array) -> tuple[Ar
     norms[norms == 0.0] = 1.0
     above, below = np.isfinite(ub), np.isfinite(lb)
     unit = rows / norms[:, None]
-    return half, middle, np.concatenate([unit[above], -unit[below]]), np.concatenate(
-        [(ub / norms)[above], (-lb / norms)[below]]
+    return (
+        half,
+        middle,
+        np.concatenate([unit[above], -unit[below]]),
+        np.concatenate([(ub / norms)[above], (-lb / norms)[below]]),
     )
 
 

@@ -48,8 +48,13 @@ def _draw_queries(axes: Any, optimizer: Optimizer) -> None:
         x, y = (history.x[rows, 0], history.x[rows, 1]) if two else (capital[rows], history.y[rows])
         target = m == len(names) - 1
         axes.scatter(
-            x, y, s=36 if target else 14, marker="o" if target else ".", color=fidelity_colour(m, len(names)),
-            label=name, zorder=2 + m,
+            x,
+            y,
+            s=36 if target else 14,
+            marker="o" if target else ".",
+            color=fidelity_colour(m, len(names)),
+            label=name,
+            zorder=2 + m,
         )
     best = optimizer.best
     if two and best is not None:

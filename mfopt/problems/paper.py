@@ -180,9 +180,7 @@ def _make_hartmann3() -> Benchmark:
 def _make_hartmann3_two() -> Benchmark:
     """The upper two of the three fidelities, for the study of γ."""
     three = _make_hartmann3()
-    return replace(
-        three, name="hartmann3-two", functions=three.functions[1:], costs=[1.0, 10.0], zetas=three.zetas[1:]
-    )
+    return replace(three, name="hartmann3-two", functions=three.functions[1:], costs=[1.0, 10.0], zetas=three.zetas[1:])
 
 
 def _make_hartmann6() -> Benchmark:

@@ -47,11 +47,7 @@ class PlainGP:
 
     def log_marginal_likelihood(self):
         n = len(self.x)
-        return (
-            -0.5 * self.residual @ self.residual
-            - np.log(np.diag(self.factor)).sum()
-            - 0.5 * n * np.log(2 * np.pi)
-        )
+        return -0.5 * self.residual @ self.residual - np.log(np.diag(self.factor)).sum() - 0.5 * n * np.log(2 * np.pi)
 
 
 class ExactGP:

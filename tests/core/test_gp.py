@@ -150,9 +150,7 @@ def test_the_likelihoods_gradient_agrees_with_central_differences(kernel, nu, is
     value, gradient = gp(theta).log_marginal_likelihood(grad=True)
     assert value == gp(theta).log_marginal_likelihood()
     step = 1e-5 * np.eye(len(theta))
-    numeric = [
-        (gp(theta + e).log_marginal_likelihood() - gp(theta - e).log_marginal_likelihood()) / 2e-5 for e in step
-    ]
+    numeric = [(gp(theta + e).log_marginal_likelihood() - gp(theta - e).log_marginal_likelihood()) / 2e-5 for e in step]
     np.testing.assert_allclose(gradient, numeric, rtol=1e-5, atol=1e-5)
 
 

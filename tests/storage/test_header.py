@@ -1,6 +1,5 @@
 """What a study was made with: what its header can express, and what differs is refused."""
 
-
 import numpy as np
 import pytest
 from scipy.optimize import LinearConstraint, NonlinearConstraint

@@ -327,9 +327,7 @@ CONFIGURATIONS: dict[str, Configuration] = {
 
 # No model stands behind these choices, so that they hold on every machine.
 PORTABLE = [
-    name
-    for name, config in CONFIGURATIONS.items()
-    if config.strategy in ("random", "direct", "mf-naive-random")
+    name for name, config in CONFIGURATIONS.items() if config.strategy in ("random", "direct", "mf-naive-random")
 ]
 
 

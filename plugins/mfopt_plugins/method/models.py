@@ -190,9 +190,7 @@ class FidelityModels:
         return np.array([mean[0] for mean, _ in both]), np.sqrt([var[0] for _, var in both])
 
 
-def _joint(
-    surrogates: Sequence[Surrogate], how: str, dim: int, noises: Sequence[float | None]
-) -> JointModel | None:
+def _joint(surrogates: Sequence[Surrogate], how: str, dim: int, noises: Sequence[float | None]) -> JointModel | None:
     """The joint model of several fidelities that one surrogate serves, if it offers one under this name."""
     offer = getattr(surrogates[0], how, None)
     if offer is None or len(surrogates) == 1 or any(surrogate is not surrogates[0] for surrogate in surrogates):

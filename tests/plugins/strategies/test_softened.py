@@ -27,8 +27,14 @@ CHEAP, DEAR = (lambda x: float(peaks(x, 9.5)[0])), (lambda x: float(peaks(x, 10.
 
 def optimizer(strategy=None, surrogate="se", **options):
     return mfopt.Optimizer(
-        DOMAIN, [1.0, 20.0], strategy=strategy or MFGPUCB(), surrogate=surrogate, capital=300.0, rng=1,
-        maximiser=quick(), **options,
+        DOMAIN,
+        [1.0, 20.0],
+        strategy=strategy or MFGPUCB(),
+        surrogate=surrogate,
+        capital=300.0,
+        rng=1,
+        maximiser=quick(),
+        **options,
     )
 
 

@@ -1,0 +1,259 @@
+"""Hooks: what a plugin *may* offer beyond its protocol (mfopt/protocols.py says what it must).
+
+Each hook is a protocol with one ability. A plugin offers it by having the method; nothing is registered or inherited.
+Whoever can use an ability asks for it by isinstance, here and nowhere else by name, so that a type checker sees both
+sides. docs/write-a-plugin.md lists all of them from this file.
+
+    of a surrogate     FusesBounds, CouplesFidelities, ModelsJointly, SharesKernel, SoftensValues
+    of an acquisition  HasPieces, KeepsRecurring, CountsRows, FindsArgmax; `with_defaults` adds what is missing
+    of a strategy      KnowsExhaustion
+    of any plugin      DescribesOptions
+    of a reason        TellsKind, TurnsSign
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol, TypeAlias, runtime_checkable
+
+import numpy as np
+
+from mfopt.protocols import Acquisition, Array, BoolArray, CovariantModel, JointModel, Model, Query, Surrogate
+
+Rows: TypeAlias = tuple[Array, Array]  # points (n, dim) and their values (n,)
+
+CHUNK = 8192  # points of a finite X evaluated at once: bounds memory, results do not depend on it
+
+
+# ------------------------------------------------------------------------------------------------- surrogates
+
+
+@runtime_checkable
+class FusesBounds(Protocol):
+    """φ = min_m φ_m of eq. (mfgpucbDefn) over several models in one go, for speed.
+
+    It is used where all fidelities are served by surrogates of this class.
+    """
+
+    def bound(self, models: Sequence[Model], beta: float, zetas: Sequence[float]) -> FullAcquisition:
+        """φ over models that surrogates of this class made: φ_m = μ_m + β^½ σ_m + ζ_m."""
+
+
+@runtime_checkable
+class CouplesFidelities(Protocol):
+    """One process over points and fidelities, for methods that can do with one model per fidelity as well.
+
+    It is used where one surrogate serves all fidelities and the method wants them coupled (mf-gp-ucb does).
+    """
+
+    def coupled(self, dim: int, noises: Sequence[float | None]) -> JointModel:
+        """A joint model without data, of as many fidelities as there are noises (None: to be learnt)."""
+
+
+@runtime_checkable
+class ModelsJointly(Protocol):
+    """A joint model whose fidelities have a covariance, which mf-sko and co-kriging need.
+
+    It is always used where one such surrogate serves all fidelities of a method.
+    """
+
+    def joint(self, dim: int, noises: Sequence[float | None]) -> CovariantModel:
+        """A joint model without data, of as many fidelities as there are noises (None: to be learnt)."""
+
+
+@runtime_checkable
+class SharesKernel(Protocol):
+    """One kernel for all fidelities, the paper's assumption, with one model each.
+
+    It is used instead of the models' own `fit` where one surrogate serves several fidelities.
+    """
+
+    def fit_together(self, models: Sequence[Model], rows: Sequence[Rows], rng: np.random.Generator) -> None:
+        """Learn one kernel for models of this surrogate from their rows; condition each on its own rows alone."""
+
+
+class Softening(Protocol):
+    """An increasing map of values that brings peaks closer to the rest, so that a maximum stays where it is."""
+
+    @property
+    def strength(self) -> float:
+        """0 for the map that leaves everything as it is."""
+
+    def __call__(self, y: Array) -> Array:
+        """The values as the models are to see them."""
+
+    def value(self, y: float) -> float:
+        """The same for one number."""
+
+    def inverse(self, w: Array) -> Array:
+        """The way back; infinite where that is the only answer."""
+
+
+@runtime_checkable
+class SoftensValues(Protocol):
+    """Says how values are to be transformed to suit its models; mf-gp-ucb asks for it with `softened`."""
+
+    def softening(self, u: Array, y: Array, rng: np.random.Generator) -> Softening:
+        """How these values are to be softened; of strength 0 where they suit as they are."""
+
+
+def serving(surrogates: Sequence[Surrogate]) -> Surrogate | None:
+    """The one surrogate that serves several fidelities; None where there is one fidelity, or each has its own."""
+    first = surrogates[0]
+    return first if len(surrogates) > 1 and all(one is first for one in surrogates) else None
+
+
+# ----------------------------------------------------------------------------------------------- acquisitions
+
+
+@runtime_checkable
+class HasPieces(Protocol):
+    """A minimum of smooth functions that tells them one by one, so that a maximiser can treat its kinks exactly."""
+
+    def pieces(self, u: Array) -> tuple[Array, Array]:
+        """Values (K, q) and gradients (K, q, dim) of the K functions at the rows of u."""
+
+
+@runtime_checkable
+class KeepsRecurring(Protocol):
+    """Remembers what it finds out about points that come back at later asks."""
+
+    def recurring(self, u: Array) -> Array:
+        """The same as a call, for points that will come back."""
+
+
+@runtime_checkable
+class CountsRows(Protocol):
+    """Says what an evaluation costs."""
+
+    @property
+    def rows(self) -> int:
+        """Number of rows of the largest model behind it."""
+
+
+@runtime_checkable
+class FindsArgmax(Protocol):
+    """Finds its maximum over a finite set without evaluating all of it."""
+
+    def argmax(self, points: Array, avoid: BoolArray | None) -> int:
+        """The row of the largest value, the first among equals, without those that the mask `avoid` marks."""
+
+
+@runtime_checkable
+class FullAcquisition(Acquisition, HasPieces, KeepsRecurring, CountsRows, FindsArgmax, Protocol):
+    """An acquisition with all abilities."""
+
+
+class AcquisitionDefaults:
+    """The abilities of an acquisition in terms of its values and gradients; a base class for those that have no better.
+
+    One piece, nothing kept, cost unknown, every point of a finite set evaluated.
+    """
+
+    def __call__(self, u: Array) -> Array:
+        """Values at the rows of u."""
+        return self.gradient(u)[0]
+
+    def gradient(self, u: Array) -> tuple[Array, Array]:
+        """Values and gradients at the rows of u."""
+        raise NotImplementedError
+
+    def pieces(self, u: Array) -> tuple[Array, Array]:
+        """The acquisition as its only piece."""
+        value, slope = self.gradient(u)
+        return np.array(value)[None], np.asarray(slope)[None]
+
+    def recurring(self, u: Array) -> Array:
+        """The same as a call."""
+        return self(u)
+
+    @property
+    def rows(self) -> int:
+        """1: not known."""
+        return 1
+
+    def argmax(self, points: Array, avoid: BoolArray | None) -> int:
+        """The row of the largest value, by looking at all of them."""
+        best, best_value = -1, -np.inf
+        for start in range(0, len(points), CHUNK):
+            values = self(points[start : start + CHUNK])
+            if avoid is not None:
+                values = np.where(avoid[start : start + CHUNK], -np.inf, values)
+            i = int(np.argmax(values))
+            if best < 0 or values[i] > best_value:
+                best, best_value = start + i, float(values[i])
+        return best
+
+
+class _WithDefaults(AcquisitionDefaults):
+    """Someone's acquisition, with what it does not offer filled in."""
+
+    def __init__(self, acquisition: Acquisition) -> None:
+        self._acquisition = acquisition
+
+    def __call__(self, u: Array) -> Array:
+        return self._acquisition(u)
+
+    def gradient(self, u: Array) -> tuple[Array, Array]:
+        return self._acquisition.gradient(u)
+
+    def pieces(self, u: Array) -> tuple[Array, Array]:
+        inner = self._acquisition
+        return inner.pieces(u) if isinstance(inner, HasPieces) else super().pieces(u)
+
+    def recurring(self, u: Array) -> Array:
+        inner = self._acquisition
+        return inner.recurring(u) if isinstance(inner, KeepsRecurring) else inner(u)
+
+    @property
+    def rows(self) -> int:
+        inner = self._acquisition
+        return inner.rows if isinstance(inner, CountsRows) else 1
+
+    def argmax(self, points: Array, avoid: BoolArray | None) -> int:
+        inner = self._acquisition
+        return inner.argmax(points, avoid) if isinstance(inner, FindsArgmax) else super().argmax(points, avoid)
+
+
+def with_defaults(acquisition: Acquisition) -> FullAcquisition:
+    """The acquisition itself where it has all abilities, otherwise one that adds those it lacks."""
+    return acquisition if isinstance(acquisition, FullAcquisition) else _WithDefaults(acquisition)
+
+
+# ------------------------------------------------------------------------------- strategies, plugins, reasons
+
+
+@runtime_checkable
+class KnowsExhaustion(Protocol):
+    """A strategy that knows before the next ask that a finite X has no useful query left."""
+
+    def exhausted(self, pending: Sequence[Query]) -> bool:
+        """Whether no useful query is left while these are pending."""
+
+
+@runtime_checkable
+class DescribesOptions(Protocol):
+    """A plugin that tells how it was made, so that a study can make it again.
+
+    It is not needed where each argument is kept as an attribute of its name, with or without an underscore.
+    """
+
+    def options(self) -> Mapping[str, Any]:
+        """All keyword arguments with which the constructor makes it again."""
+
+
+@runtime_checkable
+class TellsKind(Protocol):
+    """A reason that names the rule by which the query was chosen."""
+
+    @property
+    def kind(self) -> str:
+        """A word or two, such as "initial design"."""
+
+
+@runtime_checkable
+class TurnsSign(Protocol):
+    """A reason with values in it, which a user who minimises wants to read with their own sign."""
+
+    def negated(self) -> Any:
+        """The same reason with the signs of means and bounds changed."""
