@@ -97,8 +97,11 @@ class SoftensValues(Protocol):
         """How these values are to be softened; of strength 0 where they suit as they are."""
 
 
-def serving(surrogates: Sequence[Surrogate]) -> Surrogate | None:
-    """The one surrogate that serves several fidelities; None where there is one fidelity, or each has its own."""
+def serving(surrogates: Sequence[Surrogate]) -> object:
+    """The one surrogate that serves several fidelities; None where there is one fidelity, or each has its own.
+
+    What it offers is asked of it by isinstance, so that its type here is no more than object.
+    """
     first = surrogates[0]
     return first if len(surrogates) > 1 and all(one is first for one in surrogates) else None
 

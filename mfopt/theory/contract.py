@@ -18,6 +18,8 @@ import numpy.typing as npt
 from mfopt.errors import InputError
 from mfopt.protocols import Array
 
+NOISE_DEVIATIONS = 3  # of a difference that are put down to noise
+
 
 class Rows(Protocol):
     """The columns of a history that the contract needs, in the order told."""
@@ -60,7 +62,7 @@ def allowed(zeta_low: float, zeta_high: float) -> float:
 
 def excess(difference: float, noise: float) -> float:
     """What of a difference of two values noise of this variance (of the difference) does not explain."""
-    return max(0.0, abs(difference) - 3 * sqrt(noise))
+    return max(0.0, abs(difference) - NOISE_DEVIATIONS * sqrt(noise))
 
 
 def violations(history: Rows, zetas: Sequence[float | None], noises: Sequence[float] | None = None) -> list[Violation]:

@@ -6,8 +6,9 @@ import numpy as np
 
 import mfopt_core
 from mfopt.errors import InputError
+from mfopt.hooks import FullAcquisition, with_defaults
 from mfopt.protocols import Acquisition, Array, Domain
-from mfopt_plugins.maximisers._polish import polish
+from mfopt_plugins.maximisers.polish import polish
 
 _ALL_CORNERS = 7  # up to this dimension all 2^dim corners are looked at
 _EVALUATIONS, _ASCENTS = 6_000_000, 6_000  # number of either times rows of the largest model: what it may cost
@@ -19,12 +20,13 @@ class Direct:
 
     budget   evaluations of the global search; by default 100 dim + 2t, at most 2000
     climbs   gradient ascents, run at once from the best candidates that are apart; by default 6 + dim
-             Of both there are fewer (at least 300 and 3) where the acquisition says by `rows` that its models have
-             thousands of rows.
+             Of both there are fewer (at least 300 and 3) where the acquisition counts thousands of rows
+             (hooks.CountsRows).
 
     A few random points of X join the candidates, so that an X too thin for the centres of rectangles has some, and so
     do corners, where no centre ever lies and where uncertainty, and with it an upper bound, often is largest. All these
-    are the same points at every ask; an acquisition with a method `recurring` is asked by it for their values.
+    are the same points at every ask; an acquisition may remember what it finds out
+    about them (hooks.KeepsRecurring).
     """
 
     def __init__(self, budget: int | None = None, climbs: int | None = None) -> None:
@@ -37,10 +39,10 @@ class Direct:
 
     def maximise(self, acquisition: Acquisition, domain: Domain, rng: np.random.Generator, t: int) -> Array:
         """The best point found, in X."""
+        full = acquisition if isinstance(acquisition, FullAcquisition) else with_defaults(acquisition)
         dim = domain.dim
         search = mfopt_core.Direct(dim)
-        evaluate = getattr(acquisition, "recurring", acquisition)
-        rows = max(1, getattr(acquisition, "rows", 1))
+        rows = max(1, full.rows)
         budget = self._budget or min(100 * dim + 2 * t, 2000, max(300, _EVALUATIONS // rows))
         while len(search) <= budget:
             centres = search.centres()
@@ -49,15 +51,15 @@ class Direct:
             inside = domain.contains(centres)
             values = np.full(len(centres), -np.inf)
             if inside.any():
-                values[inside] = evaluate(centres[inside])
+                values[inside] = full.recurring(centres[inside])
             search.tell(values)
         points, values = search.seen()
         feasible = values > -np.inf
         others = np.vstack([domain.sample(10 * dim, np.random.default_rng(_SEED)), corners(domain)])
         points = np.vstack([points[feasible], others])
-        values = np.concatenate([values[feasible], evaluate(others)])
+        values = np.concatenate([values[feasible], full.recurring(others)])
         climbs = self._climbs or min(6 + dim, max(3, _ASCENTS // rows))
-        return polish(acquisition, domain, points, values, climbs)
+        return polish(full, domain, points, values, climbs)
 
 
 def corners(domain: Domain) -> Array:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from mfopt.errors import InputError
+from mfopt.hooks import with_defaults
 from mfopt.protocols import Acquisition, Array, Domain
-from mfopt_plugins.maximisers._polish import polish
+from mfopt_plugins.maximisers.polish import polish
 
 
 class Multistart:
@@ -23,4 +24,4 @@ class Multistart:
     def maximise(self, acquisition: Acquisition, domain: Domain, rng: np.random.Generator, t: int) -> Array:
         """The best point found, in X."""
         candidates = domain.sample(self._samples or min(200 * domain.dim + 2 * t, 4000), rng)
-        return polish(acquisition, domain, candidates, acquisition(candidates), self._climbs)
+        return polish(with_defaults(acquisition), domain, candidates, acquisition(candidates), self._climbs)

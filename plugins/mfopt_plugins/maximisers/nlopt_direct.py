@@ -6,8 +6,9 @@ import nlopt
 import numpy as np
 
 from mfopt.errors import InputError
+from mfopt.hooks import with_defaults
 from mfopt.protocols import Acquisition, Array, Domain
-from mfopt_plugins.maximisers._polish import polish
+from mfopt_plugins.maximisers.polish import polish
 
 _CLIMBS = 3
 _SAMPLES_PER_DIM = 20
@@ -49,4 +50,5 @@ class NloptDirect:
         direct.optimize(np.full(dim, 0.5))
         samples = domain.sample(_SAMPLES_PER_DIM * dim, rng)
         candidates = np.vstack([*points, samples])
-        return polish(acquisition, domain, candidates, np.concatenate([values, acquisition(samples)]), _CLIMBS)
+        heights = np.concatenate([values, acquisition(samples)])
+        return polish(with_defaults(acquisition), domain, candidates, heights, _CLIMBS)

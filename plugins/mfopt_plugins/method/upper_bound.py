@@ -1,4 +1,4 @@
-"""The upper bound φ of MF-GP-UCB as a function on X, and its maximum over any domain."""
+"""The upper bound φ of MF-GP-UCB as a function on X."""
 
 from __future__ import annotations
 
@@ -6,32 +6,36 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from mfopt.errors import Exhausted
-from mfopt.protocols import Acquisition, Array, BoolArray, Domain, Maximiser, Model, Surrogate
-
-CHUNK = 8192  # rows of a finite X evaluated at once: bounds memory, results do not depend on it
+from mfopt.hooks import AcquisitionDefaults, FullAcquisition, FusesBounds
+from mfopt.protocols import Array, Model, Surrogate
 
 
-class MultiFidelityUCB:
+def upper_bound(
+    models: Sequence[Model], surrogates: Sequence[Surrogate], beta: float, zetas: Sequence[float]
+) -> FullAcquisition:
     """φ(u) = min_m φ_m(u), φ_m = μ_m + β_t^½ σ_m + ζ_m, eq. (mfgpucbDefn).
 
-    At a kink, where two bounds are equal, the gradient is that of the lowest m. Where the models come from
-    surrogates of one class that offers a fused `bound`, that does the work.
+    Where the models come from surrogates of one class that fuses bounds, that does the work.
+    """
+    first = surrogates[0]
+    if isinstance(first, FusesBounds) and all(type(one) is type(first) for one in surrogates):
+        return first.bound(models, beta, zetas)
+    return PlainBound(models, beta, zetas)
+
+
+class PlainBound(AcquisitionDefaults):
+    """φ over models of any kind, model by model.
+
+    At a kink, where two bounds are equal, the gradient is that of the lowest m.
     """
 
-    def __init__(
-        self, models: Sequence[Model], surrogates: Sequence[Surrogate], beta: float, zetas: Sequence[float]
-    ) -> None:
+    def __init__(self, models: Sequence[Model], beta: float, zetas: Sequence[float]) -> None:
         self._models = list(models)
         self._beta = beta
-        self._zetas = [float(z) for z in zetas]
-        fused = getattr(surrogates[0], "bound", None) if len({type(each) for each in surrogates}) == 1 else None
-        self._fused = None if fused is None else fused(self._models, beta, self._zetas)
+        self._zetas = [float(zeta) for zeta in zetas]
 
     def __call__(self, u: Array) -> Array:
         """φ at the rows of u."""
-        if self._fused is not None:
-            return np.asarray(self._fused(u))
         bounds = []
         for model, zeta in zip(self._models, self._zetas, strict=True):
             mean, var = model.posterior(u)
@@ -47,9 +51,6 @@ class MultiFidelityUCB:
 
     def pieces(self, u: Array) -> tuple[Array, Array]:
         """Every φ_m at the rows of u, (K, q), and their gradients, (K, q, dim)."""
-        if self._fused is not None:
-            values, slopes = self._fused.pieces(u)
-            return values, slopes
         values = np.empty((len(self._models), len(u)))
         slopes = np.empty((len(self._models), *u.shape))
         root = np.sqrt(self._beta)
@@ -65,48 +66,4 @@ class MultiFidelityUCB:
     @property
     def rows(self) -> int:
         """Rows of the largest model: what an evaluation costs."""
-        rows = max(model.n for model in self._models)
-        return rows if self._fused is None else int(getattr(self._fused, "rows", rows))
-
-    def recurring(self, u: Array) -> Array:
-        """φ at the rows of u, which will come back."""
-        return self(u) if self._fused is None else np.asarray(self._fused.recurring(u))
-
-    def argmax(self, points: Array, avoid: BoolArray | None) -> int:
-        """The row of the largest φ, the first among equals."""
-        return argmax_in_chunks(self, points, avoid) if self._fused is None else int(self._fused.argmax(points, avoid))
-
-
-def argmax(
-    acquisition: Acquisition,
-    domain: Domain,
-    maximiser: Maximiser,
-    rng: np.random.Generator,
-    t: int,
-    avoid: BoolArray | None = None,
-) -> Array:
-    """The maximum of the acquisition over X: exact on a finite set, by the maximiser otherwise.
-
-    `avoid` marks points of a finite set that must not be chosen; the first of equal points is taken.
-    """
-    points = domain.points
-    if points is None:
-        return maximiser.maximise(acquisition, domain, rng, t)
-    if avoid is not None and avoid.all():
-        raise Exhausted("every point of the finite set has been queried", which="points")
-    find = getattr(acquisition, "argmax", None)
-    row = argmax_in_chunks(acquisition, points, avoid) if find is None else find(points, avoid)
-    return np.array(points[row])
-
-
-def argmax_in_chunks(acquisition: Acquisition, points: Array, avoid: BoolArray | None) -> int:
-    """The row of the largest value over all points, the first among equals."""
-    best, best_value = -1, -np.inf
-    for start in range(0, len(points), CHUNK):
-        values = acquisition(points[start : start + CHUNK])
-        if avoid is not None:
-            values = np.where(avoid[start : start + CHUNK], -np.inf, values)
-        i = int(np.argmax(values))
-        if best < 0 or values[i] > best_value:
-            best, best_value = start + i, float(values[i])
-    return best
+        return max(model.n for model in self._models)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-
 from mfopt.protocols import Array, Query, Record, Suggestion, Surrogate, View
 from mfopt_plugins.method.improvement import ExpectedImprovement, Tamed
+from mfopt_plugins.strategies.base.cycle import check_initial_capital
 from mfopt_plugins.strategies.base.improvement import DEPTH, improvement_reason
 from mfopt_plugins.strategies.base.joint import JointStrategy
 from mfopt_plugins.surrogates.ar1 import AR1
@@ -33,7 +32,7 @@ class CoKriging(JointStrategy):
     kind = "co-kriging"
 
     def __init__(self, initial_capital: float | None = None) -> None:
-        super().__init__(initial_capital)
+        self.initial_capital = check_initial_capital(initial_capital)
         self._climb: list[tuple[Array, int]] = []  # the rest of the present point: where and at which positions
 
     def _own_surrogate(self) -> Surrogate:
@@ -43,7 +42,7 @@ class CoKriging(JointStrategy):
         """Learn the outcome of a query, or data that nobody asked for, in the order told."""
         super().tell(record)
         if record.y is None:
-            self._climb = [(u, k) for u, k in self._climb if not np.array_equal(u, record.u)]
+            self._climb = [(u, k) for u, k in self._climb if not self._observations.same(u[None], record.u)[0]]
 
     def _choose(self, view: View, pending: Sequence[Query]) -> Suggestion:
         while self._climb:
@@ -59,7 +58,7 @@ class CoKriging(JointStrategy):
         improvement = ExpectedImprovement(self._models.models[top], best, self._unit)
         u = self._search.point(Tamed(improvement), top, view, pending, DEPTH)
         positions = self._payable_positions(view)
-        steps = [k for k in positions if k == top or not self._search.taken(u, k, pending)]
+        steps = [k for k in positions if k == top or not self._observations.taken(u, k, pending)]
         self._climb = [(u, k) for k in steps[1:]]
         text = "where the improvement at the target promises most"
         value = float(improvement(u[None])[0])

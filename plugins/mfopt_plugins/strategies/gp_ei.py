@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from mfopt.protocols import Acquisition, Model
 from mfopt_plugins.method.improvement import ExpectedImprovement
+from mfopt_plugins.strategies.base.cycle import check_initial_capital
 from mfopt_plugins.strategies.base.improvement import ImprovementStrategy
 
 
@@ -22,7 +23,7 @@ class GPEI(ImprovementStrategy):
     kind = "expected improvement"
 
     def __init__(self, initial_capital: float | None = None) -> None:
-        super().__init__(initial_capital)
+        self.initial_capital = check_initial_capital(initial_capital)
 
     def _acquisition(self, model: Model, best: float, unit: float) -> Acquisition:
         return ExpectedImprovement(model, best, unit)

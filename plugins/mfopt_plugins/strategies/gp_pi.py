@@ -7,6 +7,7 @@ from math import isfinite
 from mfopt.errors import InputError
 from mfopt.protocols import Acquisition, Model
 from mfopt_plugins.method.improvement import ProbabilityOfImprovement
+from mfopt_plugins.strategies.base.cycle import check_initial_capital
 from mfopt_plugins.strategies.base.improvement import ImprovementStrategy
 
 
@@ -28,7 +29,7 @@ class GPPI(ImprovementStrategy):
     def __init__(self, xi: float = 0.01, initial_capital: float | None = None) -> None:
         if not (isfinite(xi) and xi >= 0):
             raise InputError(f"xi must be finite and not negative, got {xi}")
-        super().__init__(initial_capital)
+        self.initial_capital = check_initial_capital(initial_capital)
         self._xi = xi
 
     def _acquisition(self, model: Model, best: float, unit: float) -> Acquisition:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from mfopt_plugins.strategies.ucb.strategy import Mode, UCBStrategy
 
 
+@dataclass(eq=False, repr=False)
 class GPUCB(UCBStrategy):
     """GP-UCB (Srinivas et al.) on the target alone; other fidelities' data are ignored.
 
@@ -15,16 +18,12 @@ class GPUCB(UCBStrategy):
     delta, a, b      theory mode: δ and the constants of the kernel (see mfopt.theory).
     """
 
-    def __init__(
-        self,
-        mode: Mode = "practical",
-        initial_capital: float | None = None,
-        beta_factor: float = 0.2,
-        delta: float = 0.1,
-        a: float = 1.0,
-        b: float = 1.0,
-    ) -> None:
-        super().__init__(mode, None, None, initial_capital, beta_factor, 1.0, delta, 1.0, a, b)
+    mode: Mode = "practical"
+    initial_capital: float | None = None
+    beta_factor: float = 0.2
+    delta: float = 0.1
+    a: float = 1.0
+    b: float = 1.0
 
     def fidelities(self, count: int) -> tuple[int, ...]:
         """The target alone."""

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import dataclass
 
 from mfopt_plugins.strategies.ucb.strategy import Mode, UCBStrategy
 
 
+@dataclass(eq=False, repr=False)
 class MFGPUCB(UCBStrategy):
     """Multi-fidelity GP-UCB, Algorithm (mfgpucb), on all fidelities of the problem; with one it is GP-UCB.
 
@@ -22,13 +23,13 @@ class MFGPUCB(UCBStrategy):
     gamma_shrink     practical mode: γ_m is divided by it after a query above m; the paper has 1 (never).
     delta, xi, a, b  theory mode: δ, ξ and the constants of the kernel (see mfopt.theory); X is [0, 1]^d there.
     affine           practical mode, not in the paper: fidelities whose ζ_m is not given are corrected towards the
-                     target by a scale and an offset learnt from pairs (see _affine). For cheap fidelities that are
+                     target by a scale and an offset learnt from pairs (ucb/affine.py). For cheap fidelities that are
                      correlated with the target but scaled or shifted. Means in trial.reason are corrected ones.
     doubt            practical mode, not in the paper: where the models say that nothing is left to be found, every
-                     second query looks elsewhere (see _ucb).
+                     second query looks elsewhere (ucb/doubt.py).
 
     coupled          practical mode, not in the paper: the surrogates se and matern model all fidelities as one process,
-                     whose length-scales say how much a cheap value tells about the target (see surrogates/_coupled).
+                     whose length-scales say how much a cheap value tells about the target (surrogates/coupled).
                      With False, with affine=True and in theory mode each fidelity has a process of its own.
 
     softened         practical mode, not in the paper: where the values say that the function is flat but for peaks,
@@ -39,55 +40,17 @@ class MFGPUCB(UCBStrategy):
     also narrow the target's bound; not in the paper either.
     """
 
-    def __init__(
-        self,
-        mode: Mode = "practical",
-        zetas: Sequence[float | None] | None = None,
-        gammas: Sequence[float] | None = None,
-        initial_capital: float | None = None,
-        beta_factor: float = 0.2,
-        gamma_shrink: float = 1.0,
-        delta: float = 0.1,
-        xi: float = 1.0,
-        a: float = 1.0,
-        b: float = 1.0,
-        affine: bool = False,
-        doubt: bool = True,
-        coupled: bool = True,
-        softened: bool = True,
-    ) -> None:
-        super().__init__(
-            mode,
-            zetas,
-            gammas,
-            initial_capital,
-            beta_factor,
-            gamma_shrink,
-            delta,
-            xi,
-            a,
-            b,
-            affine,
-            doubt,
-            coupled,
-            softened,
-        )
-
-    def options(self) -> dict[str, Any]:
-        """The arguments of the constructor, for studies."""
-        return {
-            "mode": self._mode,
-            "zetas": self._given_zetas,
-            "gammas": self._given_gammas,
-            "initial_capital": self._initial_capital,
-            "beta_factor": self._beta_factor,
-            "gamma_shrink": self._gamma_shrink,
-            "delta": self._delta,
-            "xi": self._xi,
-            "a": self._a,
-            "b": self._b,
-            "affine": self._corrects,
-            "doubt": self._doubts,
-            "coupled": self._coupled,
-            "softened": self._softened,
-        }
+    mode: Mode = "practical"
+    zetas: Sequence[float | None] | None = None
+    gammas: Sequence[float] | None = None
+    initial_capital: float | None = None
+    beta_factor: float = 0.2
+    gamma_shrink: float = 1.0
+    delta: float = 0.1
+    xi: float = 1.0
+    a: float = 1.0
+    b: float = 1.0
+    affine: bool = False
+    doubt: bool = True
+    coupled: bool = True
+    softened: bool = True

@@ -11,6 +11,7 @@ import numpy as np
 from mfopt.protocols import Array, CovariantModel, Query, Suggestion, Surrogate, View
 from mfopt_plugins.method.improvement import ExpectedImprovement, Tamed
 from mfopt_plugins.method.models import FidelityModels
+from mfopt_plugins.strategies.base.cycle import check_initial_capital
 from mfopt_plugins.strategies.base.improvement import DEPTH, improvement_reason
 from mfopt_plugins.strategies.base.joint import JointStrategy
 from mfopt_plugins.surrogates.ar1 import AR1
@@ -104,7 +105,7 @@ class MFSKO(JointStrategy):
     kind = "augmented expected improvement"
 
     def __init__(self, initial_capital: float | None = None) -> None:
-        super().__init__(initial_capital)
+        self.initial_capital = check_initial_capital(initial_capital)
 
     def _own_surrogate(self) -> Surrogate:
         return AR1(rho=1.0)
@@ -124,7 +125,4 @@ class MFSKO(JointStrategy):
 
     def _used_up(self, k: int, pending: Sequence[Query]) -> bool:
         """Whether a noiseless fidelity of a finite set has no point left to query."""
-        points = self._problem.domain.points
-        if points is None or not self._models.noiseless(k):
-            return False
-        return bool(self._visited.finished(k, pending, self._used[k]).all())
+        return self._observations.all_finished(k, pending) and self._models.noiseless(k)

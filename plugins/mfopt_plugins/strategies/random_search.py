@@ -8,7 +8,7 @@ from mfopt.errors import Exhausted
 from mfopt.protocols import Array, Problem, Record, Suggestion, View
 from mfopt.run.reason import Reason
 from mfopt_plugins.method.design import initial_point
-from mfopt_plugins.strategies.base.visited import Visited
+from mfopt_plugins.method.observations import Observations
 
 _TRIES = 1000  # draws for a point of a finite set that was queried least
 
@@ -25,7 +25,7 @@ class RandomSearch:
         """Called once, before the first ask."""
         self._problem = problem
         self._target = len(problem.costs) - 1
-        self._visited = Visited(1, problem.domain.dim, problem.domain.points)
+        self._observations = Observations([self._target], problem.domain)
         self._drawn = 0
 
     def ask(self, view: View) -> Suggestion:
@@ -40,21 +40,21 @@ class RandomSearch:
     def tell(self, record: Record) -> None:
         """Remember where the target was queried."""
         if record.fidelity == self._target:
-            self._visited.add(record.u, 0, record.y)
+            self._observations.add(record.u, 0, record.y)
 
     def _draw(self, view: View) -> Array:
         domain, seed = self._problem.domain, self._problem.seed
         if domain.points is None:
             self._drawn += 1
             return initial_point(domain, seed, self._target, self._drawn - 1)
-        asked = [*self._visited.queried(0), *(q.u for q in view.pending if q.fidelity == self._target)]
-        counts = np.bincount(self._visited.rows(asked), minlength=len(domain.points))
+        asked = self._observations.queried(0, view.pending)
+        counts = np.bincount(self._observations.rows_of(asked), minlength=len(domain.points))
         least = counts == counts.min()
         if counts.min() > 0 and self._problem.noises[-1] == 0.0:
             raise Exhausted(f"all {len(domain.points)} points of X were queried at the noiseless target", "points")
         for _ in range(_TRIES):
             u = initial_point(domain, seed, self._target, self._drawn)
             self._drawn += 1
-            if least[self._visited.rows([u])[0]]:
+            if least[self._observations.rows_of([u])[0]]:
                 return u
         return np.array(domain.points[view.rng.choice(np.flatnonzero(least))])

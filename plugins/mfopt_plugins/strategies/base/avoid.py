@@ -6,12 +6,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from mfopt.hooks import AcquisitionDefaults, with_defaults
 from mfopt.protocols import Acquisition, Array, Domain
+from mfopt_plugins.method.observations import SAME
 
 RADIUS = 0.05  # of the ball around a fresh failure, in units of √dim
 
 
-class Avoiding:
+class Avoiding(AcquisitionDefaults):
     """An acquisition that is lowered near recently failed points, by `depth` at the centre of each ball.
 
     The ball around a failure shrinks with the outcomes told after it, so the place is tried again later: the failure
@@ -19,7 +21,7 @@ class Avoiding:
     """
 
     def __init__(self, acquisition: Acquisition, failures: Sequence[tuple[Array, int]], depth: float, dim: int) -> None:
-        self._acquisition = acquisition
+        self._acquisition = with_defaults(acquisition)
         self._centres = np.array([u for u, _ in failures])
         self._radii = RADIUS * np.sqrt(dim) / (1.0 + np.array([age for _, age in failures]))
         self._depth = depth
@@ -35,19 +37,19 @@ class Avoiding:
         return value - penalty, slope - dpenalty
 
     def pieces(self, u: Array) -> tuple[Array, Array]:
-        """The lowered pieces (K, q) and their gradients (K, q, dim); one where the acquisition tells none."""
-        told = getattr(self._acquisition, "pieces", None)
-        if told is None:
-            value, slope = self._acquisition.gradient(u)
-            values, slopes = value[None], slope[None]
-        else:
-            values, slopes = told(u)
+        """The lowered pieces (K, q) and their gradients (K, q, dim)."""
+        values, slopes = self._acquisition.pieces(u)
         penalty, dpenalty = self._penalty(u)
         return values - penalty, slopes - dpenalty
 
     def recurring(self, u: Array) -> Array:
         """The lowered values at points that will come back."""
-        return np.asarray(getattr(self._acquisition, "recurring", self._acquisition)(u) - self._penalty(u)[0])
+        return np.asarray(self._acquisition.recurring(u) - self._penalty(u)[0])
+
+    @property
+    def rows(self) -> int:
+        """What an evaluation costs: that of the acquisition."""
+        return self._acquisition.rows
 
     def _penalty(self, u: Array) -> tuple[Array, Array]:
         """Σ_i depth · max(0, 1 − ‖u − c_i‖²/r_i²) and its gradient."""
@@ -58,16 +60,14 @@ class Avoiding:
         return self._depth * np.sum(bowl * inside, axis=1), self._depth * np.sum(slope, axis=1)
 
 
-def elsewhere(
-    acquisition: Acquisition, domain: Domain, u: Array, taken: Array, apart: float, rng: np.random.Generator
-) -> Array:
-    """The best of many points near `u` and anywhere in X that keep `apart` (in some coordinate) from `taken`."""
+def elsewhere(acquisition: Acquisition, domain: Domain, u: Array, taken: Array, rng: np.random.Generator) -> Array:
+    """The best of many points near `u` and anywhere in a box that are none of those `taken`."""
     near = [u + radius * rng.standard_normal((100, domain.dim)) for radius in (0.1, 0.03, 0.01, 0.003)]
     around = np.clip(np.vstack(near), 0.0, 1.0)
     candidates = np.vstack([around[domain.contains(around)], domain.sample(100 * domain.dim, rng)])
     gaps = np.full(len(candidates), np.inf)
     for point in taken:
         gaps = np.minimum(gaps, np.abs(candidates - point).max(axis=1))
-    free = candidates[gaps > apart]
+    free = candidates[gaps > SAME]
     # An X so small that every candidate is taken: the one farthest from the taken points is the least useless.
     return np.array(free[int(np.argmax(acquisition(free)))] if len(free) else candidates[int(np.argmax(gaps))])

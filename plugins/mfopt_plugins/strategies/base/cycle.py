@@ -19,18 +19,15 @@ from math import inf
 from mfopt.errors import Exhausted, InputError
 from mfopt.protocols import Problem, Query, Record, Suggestion, Surrogate, View
 from mfopt_plugins.method.models import FidelityModels
+from mfopt_plugins.method.observations import Observations
 from mfopt_plugins.strategies.base.initial import InitialDesign
 from mfopt_plugins.strategies.base.search import Search
-from mfopt_plugins.strategies.base.visited import Visited
 
 
 class Cycle(ABC):
-    """A strategy with one model per fidelity in use."""
+    """A strategy that models the fidelities it uses."""
 
-    def __init__(self, initial_capital: float | None) -> None:
-        if initial_capital is not None and not 0 <= initial_capital < inf:
-            raise InputError(f"initial_capital must be finite and not negative, got {initial_capital}")
-        self._initial_capital = initial_capital
+    initial_capital: float | None
 
     @abstractmethod
     def fidelities(self, count: int) -> tuple[int, ...]:
@@ -59,17 +56,21 @@ class Cycle(ABC):
     def start(self, problem: Problem) -> None:
         """Called once, before the first ask."""
         domain, used = problem.domain, self.fidelities(len(problem.costs))
-        visited = Visited(len(used), domain.dim, domain.points)
-        models = FidelityModels(
-            self._surrogates(problem), problem.noises, used, domain.dim, problem.seed, coupled=self._couples()
-        )
-        self._design = InitialDesign(problem, used, visited, self._initial_capital)
         self._problem = problem
         self._used = used
+        self._top = len(used) - 1  # the target's position
         self._costs = [problem.costs[m] for m in used]
-        self._visited = visited
-        self._models = models
-        self._search = Search(problem, models, visited)
+        self._observations = Observations(used, domain)
+        self._models = FidelityModels(
+            self._surrogates(problem),
+            problem.noises,
+            self._observations,
+            domain.dim,
+            problem.seed,
+            coupled=self._couples(),
+        )
+        self._design = InitialDesign(problem, self._observations, self.initial_capital)
+        self._search = Search(problem, self._models)
 
     def ask(self, view: View) -> Suggestion:
         """The next query. Raises Exhausted when no useful query is left."""
@@ -78,10 +79,11 @@ class Cycle(ABC):
                 f"a target query must be payable, it costs {self._costs[-1]}, got {view.remaining} remaining", "capital"
             )
         pending = [q for q in view.pending if q.fidelity in self._used]
-        initial = self._design.next(view, pending)
-        if initial is not None:
-            return initial
-        if self._needs_values() and not any(self._models.count(k) for k in range(len(self._used))):
+        if not self._design.complete:
+            initial = self._design.next(view, pending)
+            if initial is not None:
+                return initial
+        if self._needs_values() and not any(self._observations.counts):
             k = 0 if self._payable(0, view.remaining) else self._top
             return self._design.another(k, view, pending, "no value is known yet")
         self._learn(view)
@@ -89,28 +91,23 @@ class Cycle(ABC):
 
     def exhausted(self, pending: Sequence[Query]) -> bool:
         """Whether a finite set has no useful query left: its target, taken for noiseless, knows every point."""
-        points = self._problem.domain.points
-        if points is None or self._visited.asked_at(self._top) + len(pending) < len(points):
-            return False
-        if not self._models.noiseless(self._top):
-            return False
-        return bool(self._visited.finished(self._top, pending, self._used[self._top]).all())
+        return self._observations.all_finished(self._top, pending) and self._models.noiseless(self._top)
 
     def tell(self, record: Record) -> None:
         """Learn the outcome of a query, or data that nobody asked for, in the order told."""
-        if record.fidelity not in self._used:
-            return
-        k = self._used.index(record.fidelity)
-        self._models.add(record)
-        self._design.told(record, k)
-        self._visited.add(record.u, k, record.y)
-
-    @property
-    def _top(self) -> int:
-        """The target's position."""
-        return len(self._used) - 1
+        if record.fidelity in self._used:
+            k = self._used.index(record.fidelity)
+            self._design.count(record, k)
+            self._observations.add(record.u, k, record.y)
 
     def _payable(self, k: int, remaining: float) -> bool:
         """Whether a query at position k leaves enough for a target query (the target itself need not)."""
         reserve = 0.0 if k == self._top else self._costs[-1]
         return self._costs[k] + reserve <= remaining
+
+
+def check_initial_capital(given: float | None) -> float | None:
+    """Λ₀ as an option of a strategy."""
+    if given is not None and not 0 <= given < inf:
+        raise InputError(f"initial_capital must be finite and not negative, got {given}")
+    return given

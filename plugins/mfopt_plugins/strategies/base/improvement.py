@@ -24,7 +24,7 @@ def incumbent(models: FidelityModels, pending: Sequence[Query]) -> float | None:
     otherwise one that promises much would be asked for again.
     """
     top = len(models.used) - 1
-    u, y = models.rows(top)
+    u, y = models.observations.rows(top)
     if len(y) == 0:
         return None
     best = float(y.max()) if models.noiseless(top) else float(models.models[top].posterior(u)[0].max())
@@ -62,7 +62,7 @@ class ImprovementStrategy(Cycle):
         with self._models.hallucinated(pending):
             best = incumbent(self._models, pending)
             # Without any value the cycle asks at random, so there is an incumbent.
-            acquisition = self._acquisition(self._models.models[0], best or 0.0, self._models.spread or 1.0)
+            acquisition = self._acquisition(self._models.models[0], best or 0.0, self._observations.spread() or 1.0)
             u = self._search.point(Tamed(acquisition), 0, view, pending, DEPTH)
             value = float(acquisition(u[None])[0])
             text = "where the improvement over the incumbent promises most"

@@ -5,10 +5,9 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 
-import numpy as np
-
+from mfopt.hooks import ModelsJointly, serving
 from mfopt.protocols import Problem, Query, Suggestion, Surrogate, View
-from mfopt_plugins.method.upper_bound import MultiFidelityUCB
+from mfopt_plugins.method.upper_bound import PlainBound
 from mfopt_plugins.strategies.base.cycle import Cycle
 from mfopt_plugins.strategies.base.improvement import improvement_reason, incumbent
 
@@ -16,7 +15,7 @@ from mfopt_plugins.strategies.base.improvement import improvement_reason, incumb
 class JointStrategy(Cycle):
     """A method over a joint model of all fidelities; with one fidelity it is expected improvement on a plain model.
 
-    A surrogate of the problem that offers `joint` (see protocols.Surrogate) and serves all fidelities is used. Any
+    A surrogate of the problem that models fidelities jointly (hooks.ModelsJointly) and serves all of them is used. Any
     other one knows nothing of the relation between fidelities, and the method's own takes its place.
     """
 
@@ -36,7 +35,7 @@ class JointStrategy(Cycle):
 
     def _surrogates(self, problem: Problem) -> Sequence[Surrogate]:
         given = problem.surrogates
-        if len(given) == 1 or (hasattr(given[0], "joint") and all(surrogate is given[0] for surrogate in given)):
+        if len(given) == 1 or isinstance(serving(given), ModelsJointly):
             return given
         return [self._own_surrogate()] * len(given)
 
@@ -48,8 +47,8 @@ class JointStrategy(Cycle):
     def _first(self, view: View, pending: Sequence[Query]) -> Suggestion:
         """No target value is known, so none can be improved: the target is queried where its mean is best."""
         top = self._top
-        mean = MultiFidelityUCB([self._models.models[top]], [], 0.0, [0.0])
-        u = self._search.point(mean, top, view, pending, self._models.spread or 1.0)
+        mean = PlainBound([self._models.models[top]], 0.0, [0.0])
+        u = self._search.point(mean, top, view, pending, self._observations.spread() or 1.0)
         text = "no target value is known: where its mean is best"
         reason = improvement_reason(self.kind, text, top, view.t, None, float("nan"), self._models, u)
         return Suggestion(u, self._used[top], reason)
@@ -60,4 +59,4 @@ class JointStrategy(Cycle):
     @property
     def _unit(self) -> float:
         """A typical size of values."""
-        return float(np.ptp(self._models.rows(self._top)[1])) or self._models.spread or 1.0
+        return self._observations.ranges()[self._top] or self._observations.spread() or 1.0

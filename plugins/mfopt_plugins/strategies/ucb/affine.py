@@ -25,22 +25,27 @@ FEWEST = 3
 
 
 class Affine:
-    """a_m and b_m of the positions 0..K−1; those not `correctable`, and the target, keep a = 1, b = 0."""
+    """a_m and b_m of the positions 0..K−1; those not `correctable`, and the target, keep a = 1, b = 0.
+
+    `active` says whether any position is corrected.
+    """
 
     def __init__(self, correctable: Sequence[bool]) -> None:
         self._correctable = [*correctable[:-1], False]
+        self.active = any(self._correctable)
         self.a = np.ones(len(correctable))
         self.b = np.zeros(len(correctable))
 
     def learn(self, models: FidelityModels) -> None:
         """Learn every correction anew from all pairs."""
         top = len(self.a) - 1
-        u, y = models.rows(top)
+        observations = models.observations
+        u, y = observations.rows(top)
         for k, correctable in enumerate(self._correctable):
-            if not correctable or len(y) < FEWEST or models.count(k) < FEWEST:
+            if not correctable or len(y) < FEWEST or observations.counts[k] < FEWEST:
                 continue
             x, var = models.models[k].posterior(u)
-            own = float(np.var(models.rows(k)[1]))
+            own = float(np.var(observations.rows(k)[1]))
             weight = 1.0 / (var + models.noise(top) + 1e-6 * own) if own > 0 else np.ones(len(y))
             weight = weight / weight.sum() * len(y)
             centre, level = np.average(x, weights=weight), np.average(y, weights=weight)
@@ -49,7 +54,7 @@ class Affine:
             self.a[k] = 1.0 + gain
             self.b[k] = level - self.a[k] * centre
 
-    def __call__(self, k: int, y: float) -> float:
+    def value(self, k: int, y: float) -> float:
         """A value of position k, corrected."""
         return float(self.a[k] * y + self.b[k])
 

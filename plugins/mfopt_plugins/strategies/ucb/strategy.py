@@ -1,22 +1,13 @@
 """What MF-GP-UCB and GP-UCB share: Algorithm (mfgpucb) with the rules of "Some Implementation Details", in ask/tell.
 
-After the initial design (see _cycle) an ask takes the first of these steps that applies:
+After the initial design (see base/cycle.py) an ask takes the first of these steps that applies:
 
-    1. a check of ζ: a query above the first position whose value was off the mean one position below by more than ζ is
-       repeated there
-    2. x_t = argmax φ (eq. (mfgpucbDefn)); m_t = the smallest m with β_t^½ σ_m(x_t) ≥ γ_m, else M
+    1. a check of ζ (zeta_checks.py): a value that was off the mean one position below is asked for there too
+    2. x_t = argmax φ, eq. (mfgpucbDefn), and m_t = the smallest m with β_t^½ σ_m(x_t) ≥ γ_m, else M
 
-Not in the paper, in practical mode (measured in docs/defaults.md):
-
-    Contradictions. A value outside [μ − β½σ − ζ, μ + β½σ + ζ] of the position below contradicts the bounds. Values of
-    the initial design are checked where they do, and the best target value at each ask, since models change.
-
-    Doubt. Where φ(x_t) exceeds the best target value by at most SETTLED of the spread, the bounds say that nothing is
-    left to find. If they are right, a target query at x_t gains next to nothing; if one of them is wrong, it gains
-    nothing at all. So the target is asked by turns to refine, where its own mean is best, and elsewhere: at the
-    maximum of φ with β multiplied by 4, up to three times, until it promises something.
-
-The last target query that the capital pays for explores no more: it goes to the maximum of φ with β = 0.
+β_t, ζ and γ come from a schedule (schedule.py), practical or that of the theorems. In practical mode, and not in the
+paper: doubt (doubt.py) where the bounds promise nothing; the last target query that the capital pays for explores no
+more, it goes to the maximum of φ with β = 0.
 
 Pending queries count as told with their posterior mean. A failed point lowers φ around itself for the next outcomes.
 On a noiseless fidelity no point is queried twice: the query moves up to the next fidelity or, if the target knows the
@@ -32,84 +23,96 @@ from typing import Literal
 
 import numpy as np
 
-from mfopt import theory
 from mfopt.errors import InputError
+from mfopt.hooks import FullAcquisition
 from mfopt.protocols import Array, Problem, Query, Record, Suggestion, View
 from mfopt.run.reason import Reason
-from mfopt_plugins.method.softening import Softening
-from mfopt_plugins.method.upper_bound import MultiFidelityUCB
-from mfopt_plugins.strategies.base.cycle import Cycle
+from mfopt_plugins.method.upper_bound import PlainBound
+from mfopt_plugins.strategies.base.cycle import Cycle, check_initial_capital
 from mfopt_plugins.strategies.ucb.affine import Affine
-from mfopt_plugins.strategies.ucb.gamma import GammaRule
+from mfopt_plugins.strategies.ucb.doubt import SETTLED, Doubt
+from mfopt_plugins.strategies.ucb.schedule import (
+    Constants,
+    Practical,
+    Schedule,
+    Theory,
+    given_gammas,
+    given_zetas,
+    require_not_negative,
+)
 from mfopt_plugins.strategies.ucb.softener import Softener, judge_of
-from mfopt_plugins.strategies.ucb.zeta import ZetaRule, excess
+from mfopt_plugins.strategies.ucb.zeta_checks import ZetaChecks
 
 Mode = Literal["practical", "theory"]
 
-SETTLED = 1e-4  # of the spread: gains below it are refinements
-_STEPS = 3  # factors of 4 by which doubt may raise β
+
+@dataclass(frozen=True)
+class _Turn:
+    """What an ask is about: the view, the pending queries of fidelities in use, and β_t."""
+
+    view: View
+    pending: Sequence[Query]
+    beta: float
 
 
 @dataclass(frozen=True)
 class _Choice:
-    """A point, a position, and the numbers behind them."""
+    """A point and a position, why, and the terms of φ behind them, one entry per position."""
 
     u: Array
     k: int
     text: str
     mean: Array
-    width: Array
-    zetas: Array
+    width: Array  # β_t^½ σ_m; +∞ for positions that are not informed
     phi: Array
-    gammas: Array
+
+    def at(self, k: int, text: str) -> _Choice:
+        """The same point at position k."""
+        return replace(self, k=k, text=text)
 
 
 class UCBStrategy(Cycle):
-    """The upper confidence bound method on the fidelities that `fidelities` picks."""
+    """The upper confidence bound method on the fidelities that `fidelities` picks.
 
-    def __init__(
-        self,
-        mode: Mode,
-        zetas: Sequence[float | None] | None,
-        gammas: Sequence[float] | None,
-        initial_capital: float | None,
-        beta_factor: float,
-        gamma_shrink: float,
-        delta: float,
-        xi: float,
-        a: float,
-        b: float,
-        affine: bool = False,
-        doubt: bool = False,
-        coupled: bool = False,
-        softened: bool = False,
-    ) -> None:
-        if mode not in ("practical", "theory"):
-            raise InputError(f'mode must be "practical" or "theory", got {mode!r}')
-        for name, value in (("beta_factor", beta_factor), ("a", a), ("b", b)):
+    The options are attributes, which a subclass sets in its constructor; what they mean stands in MFGPUCB. Those below
+    hold where a method does not offer the option.
+    """
+
+    mode: Mode = "practical"
+    zetas: Sequence[float | None] | None = None
+    gammas: Sequence[float] | None = None
+    initial_capital: float | None = None
+    beta_factor: float = 0.2
+    gamma_shrink: float = 1.0
+    delta: float = 0.1
+    xi: float = 1.0
+    a: float = 1.0
+    b: float = 1.0
+    affine: bool = False
+    doubt: bool = False
+    coupled: bool = False
+    softened: bool = False
+
+    def __post_init__(self) -> None:
+        """Refuse options that make no sense."""
+        if self.mode not in ("practical", "theory"):
+            raise InputError(f'mode must be "practical" or "theory", got {self.mode!r}')
+        for name, value in (("beta_factor", self.beta_factor), ("a", self.a), ("b", self.b)):
             if not (isfinite(value) and value > 0):
                 raise InputError(f"{name} must be positive and finite, got {value}")
-        if not (isfinite(gamma_shrink) and gamma_shrink >= 1):
-            raise InputError(f"gamma_shrink must be at least 1, got {gamma_shrink}")
-        if not 0 < delta < 1:
-            raise InputError(f"delta must lie strictly between 0 and 1, got {delta}")
-        if not 0 < xi <= 1:
-            raise InputError(f"xi must lie in (0, 1], got {xi}")
-        if affine and mode == "theory":
+        if not (isfinite(self.gamma_shrink) and self.gamma_shrink >= 1):
+            raise InputError(f"gamma_shrink must be at least 1, got {self.gamma_shrink}")
+        if not 0 < self.delta < 1:
+            raise InputError(f"delta must lie strictly between 0 and 1, got {self.delta}")
+        if not 0 < self.xi <= 1:
+            raise InputError(f"xi must lie in (0, 1], got {self.xi}")
+        if self.affine and self.mode == "theory":
             raise InputError(
                 'affine must be False in mode "theory", whose bounds ζ are those of the fidelities themselves'
             )
-        super().__init__(initial_capital)
-        self._corrects = affine
-        self._doubts = doubt
-        self._coupled = coupled
-        self._softened = softened
-        self._mode = mode
-        self._given_zetas = None if zetas is None else _not_negative("zetas", zetas)
-        self._given_gammas = None if gammas is None else [g or 0.0 for g in _not_negative("gammas", gammas)]
-        self._beta_factor = beta_factor
-        self._gamma_shrink = gamma_shrink
-        self._delta, self._xi, self._a, self._b = delta, xi, a, b
+        check_initial_capital(self.initial_capital)
+        require_not_negative("zetas", self.zetas or [])
+        require_not_negative("gammas", self.gammas or [])
 
     def fidelities(self, count: int) -> tuple[int, ...]:
         """The fidelities that the method uses, of a problem with `count` of them."""
@@ -118,327 +121,165 @@ class UCBStrategy(Cycle):
     def start(self, problem: Problem) -> None:
         """Called once, before the first ask."""
         used = self.fidelities(len(problem.costs))
-        costs = [problem.costs[m] for m in used]
-        zetas = self._start_zetas(problem, used)
-        gammas = self._given_gammas
-        if gammas is not None and len(gammas) != len(used) - 1:
-            raise InputError(f"gammas must hold one value per fidelity below the target, {len(used) - 1}, got {gammas}")
-        if self._mode == "theory" and gammas is None:
-            gammas = list(theory.gamma_from_zeta([z or 0.0 for z in zetas], costs))
+        zetas, gammas = given_zetas(self.zetas, problem, used), given_gammas(self.gammas, used)
+        self._schedule: Schedule
+        if self.mode == "practical":
+            self._schedule = Practical(problem, used, zetas, gammas, self.gamma_shrink, self.beta_factor)
+        else:
+            self._schedule = Theory(problem, used, zetas, gammas, Constants(self.delta, self.xi, self.a, self.b))
         super().start(problem)
-        self._first_zetas = zetas
-        self._zeta = ZetaRule(zetas, used)
+        heuristics, several = self._schedule.heuristics, len(used) > 1
         # A bound ζ_m that is given is one for the fidelity as it is.
-        self._affine = Affine([self._corrects and zeta is None for zeta in zetas])
-        self._gamma = GammaRule(costs, gammas, self._gamma_shrink)
-        self._to_check: list[tuple[Array, int, float]] = []  # values to be held against ζ
-        self._checked: set[tuple[bytes, int]] = set()  # points and positions that were asked for a check
+        self._affine = Affine([self.affine and zeta is None for zeta in zetas])
+        self._checks = ZetaChecks(self._schedule.zeta, self._models, self._design, self._affine, heuristics)
         # ζ and γ that are given, and affine corrections, are in the unit of y: they hold for values as they are.
-        as_they_are = any(zeta is not None for zeta in zetas[:-1]) or gammas is not None or self._corrects
-        softens = self._softened and self._mode == "practical" and len(used) > 1 and not as_they_are
+        as_they_are = any(zeta is not None for zeta in zetas[:-1]) or gammas is not None or self.affine
+        softens = self.softened and heuristics and several and not as_they_are
         self._softener = Softener(judge_of(problem, used) if softens else None)
-        self._refined = False  # whether the last target query was a refinement, so that it is doubt's turn
-
-    def _needs_values(self) -> bool:
-        return self._mode == "practical"
-
-    def _couples(self) -> bool:
-        # The theorems are about one process per fidelity, and so are affine corrections.
-        return self._coupled and self._mode == "practical" and not self._corrects
-
-    def _learn(self, view: View) -> None:
-        if self._softener.judge(self._models, view.rng):
-            self._see_softened(self._softener.softening)
-        super()._learn(view)
-
-    def _see_softened(self, softening: Softening) -> None:
-        """See all that is known through `softening`; ζ and γ begin anew."""
-        self._models.soften(softening)
-        self._visited.soften(softening)
-        self._to_check = [(u, k, softening.value(y)) for u, k, y in self._to_check]
-        self._gamma = GammaRule(self._costs, None, self._gamma_shrink)
-        self._compare_all()
-
-    def _choose(self, view: View, pending: Sequence[Query]) -> Suggestion:
-        if self._corrects:
-            self._correct()
-        spread = self._spread
-        if spread > 0 and not self._zeta.started:
-            self._zeta.start(spread)
-        if spread > 0 and not self._gamma.started:
-            self._gamma.start(spread)
-        beta = self._beta(view.t)
-        check = self._next_check(view, pending, beta)
-        if check is not None:
-            return check
-        with self._models.hallucinated(pending):
-            choice = self._best(view, pending, beta, beta)
-            kind = "ucb"
-            settled = self._doubts and self._mode == "practical" and self._top > 0 and self._settled(choice)
-            if settled and self._refined:
-                beta, choice = self._elsewhere(view, pending, beta)
-                kind, self._refined = "doubt", choice.k < self._top  # until the target was asked elsewhere
-            if choice.k == self._top and view.remaining < 2 * self._costs[-1]:
-                text = "the capital pays for one more target query: it goes where the means are best"
-                kind, choice = "last target query", self._best(view, pending, 0.0, beta, None, text)
-            elif settled and kind == "ucb":
-                text = "the bounds promise next to nothing: refine where the target's mean is best"
-                kind, choice = "refinement", self._best(view, pending, 0.0, beta, [self._top], text)
-                self._refined = True
-        self._gamma.queried(choice.k, choice.width)
-        return Suggestion(choice.u, self._used[choice.k], self._reason(kind, view.t, beta, choice))
+        self._doubt = Doubt() if self.doubt and heuristics and several else None
 
     def tell(self, record: Record) -> None:
         """Learn the outcome of a query, or data that nobody asked for, in the order told."""
         if record.y is not None and record.fidelity in self._used:
-            k, y = self._used.index(record.fidelity), self._softener.softening.value(record.y)
-            self._compare(record.u, k, y)
-            if record.asked and k > 0:
-                self._to_check.append((record.u, k, y))
+            y = self._softener.softening.value(record.y)
+            self._checks.tell(record.u, self._used.index(record.fidelity), y, record.asked)
             record = replace(record, y=y)
         super().tell(record)
 
     @property
     def violations(self) -> dict[int, float]:
         """By fidelity, the largest difference seen that contradicts a ζ_m that was given."""
-        return dict(self._zeta.violations)
+        return dict(self._schedule.zeta.violations)
 
-    # ------------------------------------------------------------------------------------------- step 1
+    def _needs_values(self) -> bool:
+        return self._schedule.heuristics
 
-    def _next_check(self, view: View, pending: Sequence[Query], beta: float) -> Suggestion | None:
-        while self._to_check:
-            u, k, y = self._to_check.pop(0)
-            # The points of the initial design are where chance, not φ, put them: only contradictions count there.
-            width = sqrt(beta) if self._design.issued(u, k) else 0.0
-            if self._off(u, k, y, width) and self._checkable(u, k, view, pending):
-                return self._check(u, k, view, beta)
-        best = self._best_row()
-        if best is not None and self._off(*best, sqrt(beta)) and self._checkable(*best[:2], view, pending):
-            return self._check(*best[:2], view, beta)
-        return None
+    def _couples(self) -> bool:
+        # The theorems are about one process per fidelity, and so are affine corrections.
+        return self.coupled and self._schedule.heuristics and not self.affine
 
-    def _off(self, u: Array, k: int, y: float, widths: float) -> bool:
-        """Whether the value y at position k lies off the mean one below by more than ζ and so many deviations."""
-        if not self._zeta.learnt(k - 1):
-            return False
-        mean, sigma = self._posterior(u)
-        noise = self._affine.a[k] ** 2 * self._models.noise(k)
-        difference = excess(abs(self._affine(k, y) - mean[k - 1]), noise)
-        return bool(difference > self._zeta.neighbour + widths * sigma[k - 1])
+    def _learn(self, view: View) -> None:
+        if max(self._observations.counts) >= self._softener.due_at and self._softener.judge(
+            self._observations, view.rng
+        ):
+            self._observations.soften(self._softener.softening)
+            self._models.forget()
+            self._schedule.gamma.restart()
+            self._checks.soften(self._softener.softening, self._spread())
+        super()._learn(view)
 
-    def _checkable(self, u: Array, k: int, view: View, pending: Sequence[Query]) -> bool:
-        """Whether the position below k does not know u yet, was not asked for it in vain, and can be paid."""
-        low = k - 1
-        waits = any(q.fidelity == self._used[low] and np.array_equal(q.u, u) for q in pending)
-        asked = waits or (u.tobytes(), low) in self._checked or self._visited.value(u, low) is not None
-        return not asked and self._payable(low, view.remaining)
+    # --------------------------------------------------------------------------------- what to ask for next
 
-    def _check(self, u: Array, k: int, view: View, beta: float) -> Suggestion:
-        """The query of u one position below k."""
-        low = k - 1
-        self._checked.add((u.tobytes(), low))
-        text = f"fidelity {self._used[k]} differed here from this one's mean by more than ζ"
-        choice = self._at(u, low, text, beta)
-        self._gamma.queried(low, choice.width)
-        return Suggestion(u, self._used[low], self._reason("check of ζ", view.t, beta, choice))
+    def _choose(self, view: View, pending: Sequence[Query]) -> Suggestion:
+        if self.affine:
+            # ζ grew from differences under the old corrections: it is learnt from all pairs again.
+            self._affine.learn(self._models)
+            self._checks.compare_all(self._spread())
+        self._schedule.start(self._spread())
+        turn = _Turn(view, pending, self._schedule.beta(view.t))
+        check = self._checks.next(pending, lambda k: self._payable(k, view.remaining), turn.beta)
+        if check is not None:
+            return self._suggest("check of ζ", turn, self._check(*check, turn))
+        with self._models.hallucinated(pending):
+            kind, turn, choice = self._decide(turn)
+        return self._suggest(kind, turn, choice)
 
-    def _best_row(self) -> tuple[Array, int, float] | None:
-        """The best target value with its point, where there is a fidelity below to hold it against."""
-        u, y = self._models.rows(self._top)
-        if self._top == 0 or self._mode == "theory" or len(y) == 0:
-            return None
-        row = int(np.argmax(y))
-        return u[row], self._top, float(y[row])
+    def _check(self, u: Array, low: int, turn: _Turn) -> _Choice:
+        text = f"fidelity {self._used[low + 1]} differed here from this one's mean by more than ζ"
+        return self._terms_at(u, turn.beta).at(low, text)
 
-    def _compare(self, u: Array, k: int, y: float) -> None:
-        """Hold the value against those of the same point at other fidelities."""
-        for other in range(len(self._used)):
-            value = None if other == k else self._visited.value(u, other)
-            if value is not None:
-                self._compare_pair(k, y, other, value)
+    def _decide(self, turn: _Turn) -> tuple[str, _Turn, _Choice]:
+        """The rule that applies, the turn (doubt changes β), and the choice."""
+        choice = self._explore(turn)
+        doubt = self._doubt if self._doubt is not None and self._is_settled(choice) else None
+        kind = "ucb"
+        if doubt is not None and doubt.looks_elsewhere:
+            kind = "doubt"
+            beta, choice = doubt.raise_beta(
+                turn.beta, lambda beta: self._explore(replace(turn, beta=beta)), self._is_settled
+            )
+            turn = replace(turn, beta=beta)
+            doubt.looks_elsewhere = choice.k < self._top  # until the target was asked elsewhere
+        if choice.k == self._top and turn.view.remaining < 2 * self._costs[-1]:
+            text = "the capital pays for one more target query: it goes where the means are best"
+            informed = self._schedule.informed(self._observations.counts)
+            return "last target query", turn, self._ask_target(self._bound(informed, 0.0), turn, text)
+        if doubt is not None and kind == "ucb":
+            doubt.looks_elsewhere = True
+            text = "the bounds promise next to nothing: refine where the target's mean is best"
+            return "refinement", turn, self._ask_target(self._bound([self._top], 0.0), turn, text)
+        return kind, turn, choice
 
-    def _compare_pair(self, k: int, y: float, other: int, value: float) -> None:
-        noise = self._affine.a[k] ** 2 * self._models.noise(k) + self._affine.a[other] ** 2 * self._models.noise(other)
-        self._zeta.compare(k, self._affine(k, y), other, self._affine(other, value), noise)
-
-    def _correct(self) -> None:
-        """Learn the corrections anew; ζ, which grew from differences under the old ones, from all pairs again."""
-        self._affine.learn(self._models)
-        self._compare_all()
-
-    def _compare_all(self) -> None:
-        """Learn ζ anew from all pairs of values."""
-        spread = self._spread
-        violations = self._zeta.violations
-        self._zeta = ZetaRule(self._first_zetas, self._used)
-        self._zeta.violations = violations
-        if spread > 0:
-            self._zeta.start(spread)
-        for k in range(1, len(self._used)):
-            if self._zeta.learnt(k - 1):
-                for u, y in zip(*self._models.rows(k), strict=True):
-                    value = self._visited.value(u, k - 1)
-                    if value is not None:
-                        self._compare_pair(k, float(y), k - 1, value)
-
-    # ------------------------------------------------------------------------------------------- step 2
-
-    def _best(
-        self,
-        view: View,
-        pending: Sequence[Query],
-        beta: float,
-        width_beta: float,
-        bounds: list[int] | None = None,
-        text: str | None = None,
-    ) -> _Choice:
-        """x_t and m_t; `beta` is for x_t, `width_beta` for what is compared with γ.
-
-        `bounds` are the positions whose bounds make φ, by default those informed; with a `text` the target is asked.
-        """
-        top, depth = self._top, self._spread or 1.0
-        acquisition = self._acquisition(beta, self._informed() if bounds is None else bounds)
-        u, lowered = self._search.maximum(acquisition, top, view, pending, depth)
-        choice = self._fidelity_at(u, view, pending, width_beta, text)
-        if choice.k == top and self._search.needless(u, top, pending):
-            u = self._search.fresh(lowered, u, top, view, pending)
-            choice = self._fidelity_at(u, view, pending, width_beta, text)
+    def _explore(self, turn: _Turn) -> _Choice:
+        """x_t and m_t."""
+        top, depth = self._top, self._spread() or 1.0
+        bound = self._bound(self._schedule.informed(self._observations.counts), turn.beta)
+        u, lowered = self._search.maximum(bound, top, turn.view, turn.pending, depth)
+        choice = self._choose_fidelity(u, turn)
+        if choice.k == top and self._search.needless(u, top, turn.pending):
+            u = self._search.fresh(lowered, u, top, turn.view, turn.pending)
+            choice = self._choose_fidelity(u, turn)
         return choice
 
-    def _settled(self, choice: _Choice) -> bool:
-        """Whether the bounds promise no more than a refinement of the best target value."""
-        y = self._models.rows(self._top)[1]
-        return len(y) > 0 and float(np.min(choice.phi)) - float(np.max(y)) <= SETTLED * self._spread
+    def _ask_target(self, bound: FullAcquisition, turn: _Turn, text: str) -> _Choice:
+        """A target query at the maximum of `bound`."""
+        u = self._search.point(bound, self._top, turn.view, turn.pending, self._spread() or 1.0)
+        return self._terms_at(u, turn.beta).at(self._top, text)
 
-    def _elsewhere(self, view: View, pending: Sequence[Query], beta: float) -> tuple[float, _Choice]:
-        """A β so large that the bounds promise something, and what it chooses."""
-        for _ in range(_STEPS):
-            beta *= 4
-            choice = self._best(view, pending, beta, beta)
-            if not self._settled(choice):
-                break
-        return beta, choice
-
-    def _acquisition(self, beta: float, informed: list[int]) -> MultiFidelityUCB:
-        """φ over these positions."""
-        return MultiFidelityUCB(
-            [self._affine.model(k, self._models.models[k]) for k in informed],
-            # The fused bound of a surrogate knows only its own models, not corrected ones.
-            [] if self._corrects else [self._problem.surrogates[self._used[k]] for k in informed],
-            beta,
-            self._zeta.values()[informed].tolist(),
-        )
-
-    def _informed(self) -> list[int]:
-        """Positions whose bound enters φ.
-
-        Before its first value a fidelity's bound is a flat guess, which in the minimum would hide the peaks that the
-        others show; practical mode leaves it out.
-        """
-        every = range(len(self._used))
-        return list(every) if self._mode == "theory" else [k for k in every if self._models.count(k)]
-
-    def _fidelity_at(self, u: Array, view: View, pending: Sequence[Query], beta: float, text: str | None) -> _Choice:
-        """m_t at x_t: the smallest m with β_t^½ σ_m ≥ γ_m, else M; M for the reason `text` where one is given."""
-        top = len(self._used) - 1
-        choice = self._at(u, top, "", beta)
-        if text is not None:
-            return _moved(choice, top, text)
-        discrete = self._mode == "theory" and self._problem.domain.points is not None
+    def _choose_fidelity(self, u: Array, turn: _Turn) -> _Choice:
+        """m_t at x_t: the smallest m with β_t^½ σ_m ≥ γ_m, else M."""
+        choice, gammas, top = self._terms_at(u, turn.beta), self._schedule.gamma.values, self._top
         for k in range(top):
-            wide = choice.width[k] >= choice.gammas[k]
-            if not (wide or (discrete and self._visited.count(u, k) == 0)):
+            wide = choice.width[k] >= gammas[k]
+            if not (wide or self._schedule.first_visit(self._observations, u, k)):
                 continue
-            if not self._payable(k, view.remaining):
-                return _moved(choice, top, "a cheaper query would leave too little capital for a target query")
-            if self._search.needless(u, k, pending):
+            if not self._payable(k, turn.view.remaining):
+                return choice.at(top, "a cheaper query would leave too little capital for a target query")
+            if self._search.needless(u, k, turn.pending):
                 continue
             if wide:
-                return _moved(choice, k, "β½σ ≥ γ: this fidelity is still uncertain here")
-            return _moved(choice, k, "never queried here at this fidelity")
+                return choice.at(k, "β½σ ≥ γ: this fidelity is still uncertain here")
+            return choice.at(k, "never queried here at this fidelity")
         if top == 0:
-            return _moved(choice, top, "the only fidelity in use")
-        return _moved(choice, top, "every cheaper fidelity is certain here (β½σ < γ)")
+            return choice.at(top, "the only fidelity in use")
+        return choice.at(top, "every cheaper fidelity is certain here (β½σ < γ)")
+
+    def _is_settled(self, choice: _Choice) -> bool:
+        """Whether the bounds promise no more than a refinement of the best target value."""
+        y = self._observations.rows(self._top)[1]
+        return len(y) > 0 and float(np.min(choice.phi)) - float(np.max(y)) <= SETTLED * self._spread()
 
     # ------------------------------------------------------------------------------------------- quantities
 
-    def _at(self, u: Array, k: int, text: str, beta: float) -> _Choice:
-        mean, sigma = self._posterior(u)
-        width = sqrt(beta) * sigma
-        zetas, gammas = self._zeta.values(), self._gamma.values()
-        phi = mean + width + zetas
-        unknown = np.ones(len(self._used), dtype=np.bool_)
-        unknown[self._informed()] = False
-        width[unknown] = phi[unknown] = inf
-        return _Choice(u, k, text, mean, width, zetas, phi, gammas)
+    def _bound(self, positions: list[int], beta: float) -> FullAcquisition:
+        """φ over these positions."""
+        zetas = self._schedule.zeta.values[positions].tolist()
+        if self.affine:  # a surrogate's fused bound knows only its own models, not corrected ones
+            return PlainBound([self._affine.model(k, self._models.models[k]) for k in positions], beta, zetas)
+        return self._models.bound(positions, beta, zetas)
 
-    def _posterior(self, u: Array) -> tuple[Array, Array]:
-        """Means and standard deviations (K,) at one point, corrected."""
+    def _terms_at(self, u: Array, beta: float) -> _Choice:
+        """The terms of φ at one point, of (corrected) values."""
         mean, sigma = self._models.at(u)
-        return self._affine.a * mean + self._affine.b, np.abs(self._affine.a) * sigma
+        mean, width = self._affine.a * mean + self._affine.b, sqrt(beta) * (np.abs(self._affine.a) * sigma)
+        phi = mean + width + self._schedule.zeta.values
+        unknown = np.ones(len(self._used), dtype=np.bool_)
+        unknown[self._schedule.informed(self._observations.counts)] = False
+        width[unknown] = phi[unknown] = inf
+        return _Choice(u, self._top, "", mean, width, phi)
 
-    @property
     def _spread(self) -> float:
         """The largest range of (corrected) values within one fidelity."""
-        ranges = [np.ptp(self._models.rows(k)[1]) if self._models.count(k) else 0.0 for k in range(len(self._used))]
-        return float(np.max(np.abs(self._affine.a) * ranges))
+        return float(np.max(np.abs(self._affine.a) * self._observations.ranges()))
 
-    def _reason(self, kind: str, t: int, beta: float, choice: _Choice) -> Reason:
-        mean, width, zetas, phi, gammas = self._softener.told(
-            choice.mean, choice.width, choice.zetas, choice.phi, choice.gammas
-        )
-        return Reason(
-            kind,
-            choice.text,
-            self._used[choice.k],
-            t,
-            beta,
-            self._used,
-            tuple(mean.tolist()),
-            tuple(width.tolist()),
-            tuple(zetas.tolist()),
-            tuple(phi.tolist()),
-            tuple(gammas.tolist()),
-        )
-
-    def _beta(self, t: int) -> float:
-        domain, count = self._problem.domain, len(self._used)
-        if self._mode == "practical":
-            return theory.beta_practical(t, domain.dim, self._beta_factor)
-        if domain.points is not None:
-            size = len(domain.points)
-            beta = (
-                theory.beta_gpucb_discrete(t, size, self._delta)
-                if count == 1
-                else theory.beta_mf_discrete(t, size, count, self._delta, self._xi)
-            )
-        else:
-            beta = (
-                theory.beta_gpucb_compact(t, domain.dim, self._delta, 1.0, self._a, self._b)
-                if count == 1
-                else theory.beta_mf_compact(t, domain.dim, count, self._delta, 1.0, self._a, self._b, self._xi)
-            )
-        return max(beta, 0.0)
-
-    def _start_zetas(self, problem: Problem, used: Sequence[int]) -> list[float | None]:
-        given = self._given_zetas
-        if given is None:
-            zetas = [problem.zetas[m] for m in used]
-        elif len(given) in (len(used) - 1, len(used)):
-            zetas = [*given[: len(used) - 1], 0.0]
-        else:
-            raise InputError(f"zetas must hold one value per fidelity below the target, {len(used) - 1}, got {given}")
-        if self._mode == "theory" and any(z is None for z in zetas[:-1]):
-            raise InputError(f"zetas must be given for every fidelity below the target in theory mode, got {zetas}")
-        return zetas
-
-
-def _not_negative(name: str, values: Sequence[float | None]) -> list[float | None]:
-    for value in values:
-        if value is not None and not 0 <= value < inf:
-            raise InputError(f"{name} must be finite and not negative, got {list(values)}")
-    return list(values)
-
-
-def _moved(choice: _Choice, k: int, text: str) -> _Choice:
-    return replace(choice, k=k, text=text)
+    def _suggest(self, kind: str, turn: _Turn, choice: _Choice) -> Suggestion:
+        """The choice with its reason; γ counts it."""
+        zetas, gammas = self._schedule.zeta.values, self._schedule.gamma.values
+        terms = (choice.mean, choice.width, zetas, choice.phi, gammas)
+        if self._softener.active:
+            terms = self._softener.in_unit_of_y(*terms)
+        mean, width, zeta, phi, gamma = (tuple(term.tolist()) for term in terms)
+        fidelity = self._used[choice.k]
+        reason = Reason(kind, choice.text, fidelity, turn.view.t, turn.beta, self._used, mean, width, zeta, phi, gamma)
+        self._schedule.gamma.count(choice.k, choice.width)
+        return Suggestion(choice.u, fidelity, reason)

@@ -19,71 +19,75 @@ from mfopt.errors import ZetaWarning
 from mfopt.protocols import Array
 from mfopt.theory.contract import allowed, excess
 
-__all__ = ["START", "ZetaRule", "excess"]
-
 START = 0.01  # of the range of the initial values
 
 
 class ZetaRule:
-    """ζ_m for the positions 0..K−1, the last one being the target with ζ = 0."""
+    """ζ_m for the positions 0..K−1, the last one being the target with ζ = 0.
+
+    values      ζ_m of every position
+    neighbour   ζ, the bound between neighbouring fidelities; 0 until it is started
+    started     whether ζ has its start value
+    learnt      for each position, whether its ζ_m grows from data
+    violations  the largest violation of a given ζ_m, by fidelity
+    """
+
+    values: Array
+    neighbour: float
 
     def __init__(self, given: Sequence[float | None], fidelities: Sequence[int]) -> None:
         self._given = [*given[:-1], 0.0]
         self._fidelities = tuple(fidelities)
-        self._zeta: float | None = None
-        self._largest = 0.0  # difference of neighbours seen before ζ had its start value
-        self.violations: dict[int, float] = {}  # largest violation of a given ζ_m, by fidelity
+        self.learnt = [zeta is None for zeta in self._given]
+        self.violations: dict[int, float] = {}
+        self.restart()
 
-    @property
-    def started(self) -> bool:
-        """Whether ζ has its start value."""
-        return self._zeta is not None
+    def restart(self) -> None:
+        """Forget what was learnt; violations of what was given stay."""
+        self.started = False
+        self._largest = 0.0  # difference of neighbours seen before ζ had its start value
+        self._set(0.0)
 
     def start(self, spread: float) -> None:
         """Set ζ from the range of the initial values, and let it grow by what was seen before."""
-        self._zeta = START * spread
-        if self._largest > self._zeta:
-            self._zeta = 2 * self._largest
-
-    def learnt(self, k: int) -> bool:
-        """Whether ζ at position k grows from data."""
-        return self._given[k] is None
-
-    @property
-    def neighbour(self) -> float:
-        """ζ, the bound between neighbouring fidelities."""
-        return self._zeta or 0.0
-
-    def values(self) -> Array:
-        """ζ_m of every position."""
-        top = len(self._given) - 1
-        return np.array([(top - k) * self.neighbour if z is None else z for k, z in enumerate(self._given)])
-
-    def violated(self, difference: float) -> None:
-        """Take a difference of neighbours: ζ becomes twice one that it does not allow."""
-        if self._zeta is None:
-            self._largest = max(self._largest, difference)
-        elif difference > self._zeta:
-            self._zeta = 2 * difference
+        self.started = True
+        self._set(START * spread)
+        if self._largest > self.neighbour:
+            self._set(2 * self._largest)
 
     def compare(self, k: int, y: float, other: int, y_other: float, noise: float) -> None:
         """Take the values of one point at two positions; `noise` is the variance of their difference by noise alone."""
         low, high = min(k, other), max(k, other)
         difference = excess(y - y_other, noise)
-        if self.learnt(low):
+        if self.learnt[low]:
             if high - low == 1:
-                self.violated(difference)
-            return
-        if self.learnt(high):
-            return
+                self._grow(difference)
+        elif not self.learnt[high]:
+            self._hold_to_contract(low, high, difference)
+
+    def _grow(self, difference: float) -> None:
+        """Take a difference of neighbours: ζ becomes twice one that it does not allow."""
+        if not self.started:
+            self._largest = max(self._largest, difference)
+        elif difference > self.neighbour:
+            self._set(2 * difference)
+
+    def _hold_to_contract(self, low: int, high: int, difference: float) -> None:
+        """Warn of the first difference that the given ζ do not allow; keep the largest."""
         bound = allowed(float(self._given[low] or 0.0), float(self._given[high] or 0.0))
-        if difference > bound:
-            fidelity = self._fidelities[low]
-            if fidelity not in self.violations:
-                warnings.warn(
-                    f"the zetas given let fidelities {fidelity} and {self._fidelities[high]} differ by at most "
-                    f"{bound:.6g} at a point, got {difference:.6g}; the run goes on with them, the guarantee is void",
-                    ZetaWarning,
-                    stacklevel=2,
-                )
-            self.violations[fidelity] = max(self.violations.get(fidelity, 0.0), difference)
+        if difference <= bound:
+            return
+        fidelity = self._fidelities[low]
+        if fidelity not in self.violations:
+            warnings.warn(
+                f"the zetas given let fidelities {fidelity} and {self._fidelities[high]} differ by at most "
+                f"{bound:.6g} at a point, got {difference:.6g}; the run goes on with them, the guarantee is void",
+                ZetaWarning,
+                stacklevel=2,
+            )
+        self.violations[fidelity] = max(self.violations.get(fidelity, 0.0), difference)
+
+    def _set(self, zeta: float) -> None:
+        top = len(self._given) - 1
+        self.neighbour = zeta
+        self.values = np.array([(top - k) * zeta if given is None else given for k, given in enumerate(self._given)])

@@ -1,53 +1,49 @@
 """The last step of every maximiser: climb from a few good points to the local maxima, without leaving X.
 
-The ascents (mfopt_core.Ascent) treat the kinks of φ = min_m φ_m exactly where the acquisition tells its pieces φ_m by a
-method `pieces`: u (q, dim) → values (M, q) and gradients (M, q, dim). Otherwise it is taken as its only piece.
+The ascents (mfopt_core.Ascent) treat the kinks of φ = min_m φ_m exactly where the acquisition tells its pieces φ_m
+(hooks.HasPieces). Otherwise it is its only piece.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
 import mfopt_core
-from mfopt.protocols import Acquisition, Array, BoolArray, Domain
+from mfopt.hooks import HasPieces
+from mfopt.protocols import Array, BoolArray, Domain
 
 _ROUNDS = 40  # batched evaluations, at most
 _AGAIN = 3  # an ascent that is the best but stuck is taken up again, with nothing remembered, at most so often
 _SETTLED = 1e-8  # of the spread: and only while that gains more
 _CLOSER = 0.1  # of two starts nearer than this (in every coordinate) only the better one is climbed from
 
-Pieces = Callable[[Array], tuple[Array, Array]]
 
-
-def polish(acquisition: Acquisition, domain: Domain, candidates: Array, values: Array, climbs: int) -> Array:
+def polish(acquisition: HasPieces, domain: Domain, candidates: Array, values: Array, climbs: int) -> Array:
     """A point of X at least as good as the best of `candidates` (q, dim), which lie in X and have these values."""
     top = int(np.argmax(values))
     spread = float(np.ptp(values))
     if not spread > 0.0:
         return np.array(candidates[top])
-    pieces = _pieces_of(acquisition)
-    ends, heights, settled = _climb(pieces, domain, _apart(candidates, values, climbs), spread)
+    ends, heights, settled = _climb(acquisition, domain, _apart(candidates, values, climbs), spread)
     best = int(np.argmax(heights))
     for _ in range(_AGAIN):
         if settled[best]:
             break
-        end, height, settled = _climb(pieces, domain, ends[best : best + 1], spread)
+        end, height, settled = _climb(acquisition, domain, ends[best : best + 1], spread)
         if height[0] - heights[best] <= _SETTLED * spread:
             break
         ends, heights, best = end, height, 0
     return np.array(ends[best] if heights[best] >= values[top] else candidates[top])
 
 
-def _climb(pieces: Pieces, domain: Domain, starts: Array, spread: float) -> tuple[Array, Array, BoolArray]:
+def _climb(acquisition: HasPieces, domain: Domain, starts: Array, spread: float) -> tuple[Array, Array, BoolArray]:
     """Where the ascents from `starts` end, the values there, and whether no step from there promised a gain."""
     ascent = mfopt_core.Ascent(starts, spread)
     for _ in range(_ROUNDS):
         points = ascent.points()
         if len(points) == 0:
             break
-        heights, slopes = pieces(points)
+        heights, slopes = acquisition.pieces(points)
         inside = domain.contains(points)
         if not inside.all():
             heights[:, ~inside] = -np.inf
@@ -67,15 +63,3 @@ def _apart(candidates: Array, values: Array, climbs: int) -> Array:
             break
         near |= np.abs(candidates - candidates[i]).max(axis=1) <= _CLOSER
     return candidates[chosen]
-
-
-def _pieces_of(acquisition: Acquisition) -> Pieces:
-    told: Pieces | None = getattr(acquisition, "pieces", None)
-    if told is not None:
-        return told
-
-    def single(u: Array) -> tuple[Array, Array]:
-        value, slope = acquisition.gradient(u)
-        return np.array(value)[None], np.asarray(slope)[None]
-
-    return single

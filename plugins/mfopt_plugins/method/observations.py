@@ -1,0 +1,142 @@
+"""Observations: every outcome of a run, by fidelity, and the one meaning of "the same point".
+
+The fidelities that a method uses are numbered by position k = 0..K−1, the last one being the target. Points are in unit
+coordinates. On a finite set a point is one of its rows; on a box two points that differ by at most SAME in every
+coordinate are the same point: no value could tell them apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from mfopt.hooks import Softening
+from mfopt.protocols import Array, BoolArray, Domain, Query
+
+SAME = 1e-6  # in unit coordinates
+AGREE = 1e-4  # of the spread: values at the same point that differ by more disagree
+RECENT = 10  # a failed point is avoided until so many outcomes were told after it
+
+
+class Observations:
+    """The outcomes at the fidelities `used`, in the order told; `counts` holds the number of values by position."""
+
+    def __init__(self, used: Sequence[int], domain: Domain) -> None:
+        self.used = tuple(used)
+        self.counts = [0] * len(self.used)
+        self._points, self._dim = domain.points, domain.dim
+        self._nearest = SAME if domain.points is None else 0.0
+        self._u = [np.empty((16, self._dim)) for _ in self.used]
+        self._y = [np.empty(16) for _ in self.used]
+        self._failed: list[tuple[Array, int, int]] = []  # point, position, outcomes told before
+        self._outcomes = 0
+        self._repeats: list[list[tuple[int, int]]] = [[] for _ in self.used]  # rows with an earlier row at their point
+        self._row_of: dict[bytes, int] = {}
+
+    def add(self, u: Array, k: int, y: float | None) -> None:
+        """Take an outcome at position k; None for a failed one."""
+        if y is None:
+            self._failed.append((u, k, self._outcomes))
+        else:
+            n = self.counts[k]
+            before = np.flatnonzero(self.same(self._u[k][:n], u))
+            if len(before):
+                self._repeats[k].append((int(before[0]), n))
+            if n == len(self._y[k]):  # capacity doubles, so that a row costs O(1) amortised
+                self._u[k] = np.concatenate([self._u[k], np.empty_like(self._u[k])])
+                self._y[k] = np.concatenate([self._y[k], np.empty_like(self._y[k])])
+            self._u[k][n], self._y[k][n] = u, y
+            self.counts[k] = n + 1
+        self._outcomes += 1
+
+    def soften(self, softening: Softening) -> None:
+        """See all values told so far through `softening`."""
+        for k, n in enumerate(self.counts):
+            softened = np.empty_like(self._y[k])
+            softened[:n] = softening(self._y[k][:n])
+            self._y[k] = softened
+
+    # ---------------------------------------------------------------------------------------------- values
+
+    def rows(self, k: int) -> tuple[Array, Array]:
+        """Points (n, dim) and values (n,) of position k, in the order told."""
+        n = self.counts[k]
+        return self._u[k][:n], self._y[k][:n]
+
+    def spread(self) -> float:
+        """The largest range of values within one fidelity."""
+        return max(self.ranges())
+
+    def ranges(self) -> list[float]:
+        """The range of the values of each position; 0 where there are none."""
+        return [float(np.ptp(self.rows(k)[1])) if n else 0.0 for k, n in enumerate(self.counts)]
+
+    def value(self, u: Array, k: int) -> float | None:
+        """The last value told for this point at position k."""
+        points, values = self.rows(k)
+        known = np.flatnonzero(self.same(points, u))
+        return float(values[known[-1]]) if len(known) else None
+
+    def repeatable(self, k: int) -> bool | None:
+        """Whether values of position k told for the same point agree; None where no point was told twice."""
+        _, y = self.rows(k)
+        if not self._repeats[k]:
+            return None
+        limit = AGREE * float(np.ptp(y))
+        return all(abs(y[i] - y[j]) <= limit for i, j in self._repeats[k])
+
+    # ---------------------------------------------------------------------------------------------- points
+
+    def same(self, points: Array, u: Array) -> BoolArray:
+        """Which rows of `points` are the point u."""
+        near: BoolArray = np.abs(points - u).max(axis=1, initial=0.0) <= self._nearest
+        return near
+
+    def queried(self, k: int, pending: Sequence[Query] = ()) -> Array:
+        """All points (n, dim) with an outcome at position k, failed ones included, and those pending there."""
+        failed = [u[None] for u, j, _ in self._failed if j == k]
+        waiting = [q.u[None] for q in pending if q.fidelity == self.used[k]]
+        return np.vstack([self.rows(k)[0], *failed, *waiting])
+
+    def taken(self, u: Array, k: int, pending: Sequence[Query]) -> bool:
+        """Whether this point was queried at position k, or is about to be."""
+        return bool(self.same(self.queried(k, pending), u).any())
+
+    def failed_recently(self) -> list[tuple[Array, int]]:
+        """Failed points that are still avoided, with the number of outcomes told since."""
+        since = [(u, self._outcomes - before - 1) for u, _, before in self._failed]
+        return [(u, age) for u, age in since if age < RECENT]
+
+    # ---------------------------------------------------------------------------------------- finite sets
+
+    def rows_of(self, points: Sequence[Array] | Array) -> list[int]:
+        """The rows of a finite set that these points are."""
+        if self._points is None:
+            return []
+        found = []
+        for u in points:
+            key = u.tobytes()
+            if key not in self._row_of:
+                self._row_of[key] = int(np.argmin(np.abs(self._points - u).max(axis=1)))
+            found.append(self._row_of[key])
+        return found
+
+    def finished(self, k: int, pending: Sequence[Query]) -> BoolArray:
+        """Rows of a finite set that need no further query at position k if it is noiseless.
+
+        They have a value or are pending there, or failed twice: a failure may be bad luck once.
+        """
+        size = 0 if self._points is None else len(self._points)
+        mask = np.zeros(size, dtype=np.bool_)
+        mask[self.rows_of(self.rows(k)[0])] = True
+        mask[self.rows_of([q.u for q in pending if q.fidelity == self.used[k]])] = True
+        failures = np.bincount(self.rows_of([u for u, j, _ in self._failed if j == k]), minlength=size)
+        return np.asarray(mask | (failures >= 2))
+
+    def all_finished(self, k: int, pending: Sequence[Query]) -> bool:
+        """Whether every row of a finite set is finished at position k."""
+        outcomes = self.counts[k] + sum(j == k for _, j, _ in self._failed) + len(pending)
+        if self._points is None or outcomes < len(self._points):
+            return False
+        return bool(self.finished(k, pending).all())

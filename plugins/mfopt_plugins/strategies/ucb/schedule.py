@@ -1,0 +1,173 @@
+"""Schedules: what β_t, ζ_m and γ_m are at each ask, and which bounds make φ.
+
+    Practical   the section "Some Implementation Details": β_t = 0.2 d log 2t, ζ and γ learnt from data unless given
+    Theory      Theorems (gpucb), (discreteThm) and (compactThm): their β_t, ζ given, γ_m = ζ_m √(λ_m/λ_{m+1})
+
+A schedule also says whether the method's own heuristics apply to it (`heuristics`): the theorems are about Algorithm
+(mfgpucb) and nothing else.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import inf, log
+
+from mfopt import theory
+from mfopt.errors import InputError
+from mfopt.protocols import Array, Problem
+from mfopt_plugins.method.observations import Observations
+from mfopt_plugins.strategies.ucb.gamma import GammaRule
+from mfopt_plugins.strategies.ucb.zeta import ZetaRule
+
+
+class Schedule(ABC):
+    """β_t, and the rules of ζ and γ, for the fidelities `used` of a problem; `zetas` are those given."""
+
+    heuristics: bool
+
+    def __init__(
+        self,
+        problem: Problem,
+        used: Sequence[int],
+        zetas: Sequence[float | None],
+        gammas: Sequence[float] | None,
+        gamma_shrink: float = 1.0,
+    ) -> None:
+        self.zeta = ZetaRule(zetas, used)
+        self.gamma = GammaRule([problem.costs[m] for m in used], gammas, gamma_shrink)
+
+    @abstractmethod
+    def beta(self, t: int) -> float:
+        """β_t."""
+
+    @abstractmethod
+    def informed(self, counts: Sequence[int]) -> list[int]:
+        """The positions whose bounds make φ, where the positions have so many values."""
+
+    def first_visit(self, observations: Observations, u: Array, k: int) -> bool:
+        """Whether the fidelity at position k is to be asked because it never was at this point."""
+        return False
+
+    def start(self, spread: float) -> None:
+        """Give ζ and γ their start values, as soon as the range of the values is known and not 0."""
+        if spread > 0:
+            for rule in (self.zeta, self.gamma):
+                if not rule.started:
+                    rule.start(spread)
+
+
+class Practical(Schedule):
+    """The paper's practical choices; `factor` is the 0.2 of β_t = 0.2 d log 2t."""
+
+    heuristics = True
+
+    def __init__(
+        self,
+        problem: Problem,
+        used: Sequence[int],
+        zetas: Sequence[float | None],
+        gammas: Sequence[float] | None,
+        gamma_shrink: float,
+        factor: float,
+    ) -> None:
+        super().__init__(problem, used, zetas, gammas, gamma_shrink)
+        self._factor = factor
+        self._dim = problem.domain.dim
+
+    def beta(self, t: int) -> float:
+        """β_t = 0.2 d log 2t (theory.beta_practical)."""
+        return self._factor * self._dim * log(2 * t)
+
+    def informed(self, counts: Sequence[int]) -> list[int]:
+        """The positions that have values.
+
+        Before its first value a fidelity's bound is a flat guess, which in the minimum would hide the peaks that the
+        others show.
+        """
+        return [k for k, count in enumerate(counts) if count]
+
+
+@dataclass(frozen=True)
+class Constants:
+    """δ, ξ and the constants a, b of the kernel in the theorems (see mfopt.theory)."""
+
+    delta: float
+    xi: float
+    a: float
+    b: float
+
+
+class Theory(Schedule):
+    """The theorems' choices; X is finite, or [0, 1]^d."""
+
+    heuristics = False
+
+    def __init__(
+        self,
+        problem: Problem,
+        used: Sequence[int],
+        zetas: Sequence[float | None],
+        gammas: Sequence[float] | None,
+        constants: Constants,
+    ) -> None:
+        known = [zeta for zeta in zetas if zeta is not None]
+        if len(known) < len(zetas):
+            raise InputError(
+                f"zetas must be given for every fidelity below the target in theory mode, got {list(zetas)}"
+            )
+        if gammas is None:
+            gammas = list(theory.gamma_from_zeta(known, [problem.costs[m] for m in used]))
+        super().__init__(problem, used, zetas, gammas)
+        self._fidelities = len(used)
+        self._dim = problem.domain.dim
+        self._size = None if problem.domain.points is None else len(problem.domain.points)
+        self._constants = constants
+
+    def beta(self, t: int) -> float:
+        """β_t of the theorem for this X and this number of fidelities."""
+        c, size, dim, count = self._constants, self._size, self._dim, self._fidelities
+        if size is not None and count == 1:
+            beta = theory.beta_gpucb_discrete(t, size, c.delta)
+        elif size is not None:
+            beta = theory.beta_mf_discrete(t, size, count, c.delta, c.xi)
+        elif count == 1:
+            beta = theory.beta_gpucb_compact(t, dim, c.delta, 1.0, c.a, c.b)
+        else:
+            beta = theory.beta_mf_compact(t, dim, count, c.delta, 1.0, c.a, c.b, c.xi)
+        return max(beta, 0.0)
+
+    def informed(self, counts: Sequence[int]) -> list[int]:
+        """All positions."""
+        return list(range(len(counts)))
+
+    def first_visit(self, observations: Observations, u: Array, k: int) -> bool:
+        """The extra condition of the discrete case: every fidelity is asked once at a point before the next one is."""
+        return self._size is not None and observations.value(u, k) is None
+
+
+def given_zetas(options: Sequence[float | None] | None, problem: Problem, used: Sequence[int]) -> list[float | None]:
+    """ζ_m as given to the method, otherwise to the problem; None where it is to be learnt."""
+    if options is None:
+        return [problem.zetas[m] for m in used]
+    if len(options) not in (len(used) - 1, len(used)):
+        raise InputError(
+            f"zetas must hold one value per fidelity below the target, {len(used) - 1}, got {list(options)}"
+        )
+    return [*options[: len(used) - 1], 0.0]
+
+
+def given_gammas(options: Sequence[float] | None, used: Sequence[int]) -> list[float] | None:
+    """γ_m as given to the method."""
+    if options is not None and len(options) != len(used) - 1:
+        raise InputError(
+            f"gammas must hold one value per fidelity below the target, {len(used) - 1}, got {list(options)}"
+        )
+    return None if options is None else list(options)
+
+
+def require_not_negative(name: str, values: Sequence[float | None]) -> None:
+    """Refuse bounds and thresholds that are negative or not finite."""
+    if any(value is not None and not 0 <= value < inf for value in values):
+        raise InputError(f"{name} must be finite and not negative, got {list(values)}")

@@ -1,0 +1,112 @@
+"""Checks of ζ: values that lie too far from the fidelity below are asked for there too.
+
+After a query at m > 1 with |y − μ_{m−1}(x)| > ζ the paper queries (x, m − 1), and lets ζ grow if the two values differ
+by more than ζ (section "Choice of ζ_m's"). Two rules are our own (measured in benchmarks/experiments.md):
+
+    Contradictions. A value outside [μ − β½σ − ζ, μ + β½σ + ζ] of the position below contradicts the bounds. Values of
+    the initial design are checked only where they do, since chance put them where they are, not φ.
+
+    The best target value is held against the bounds at each ask, since models change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import sqrt
+
+import numpy as np
+
+from mfopt.hooks import Softening
+from mfopt.protocols import Array, Query
+from mfopt.theory.contract import NOISE_DEVIATIONS
+from mfopt_plugins.method.models import FidelityModels
+from mfopt_plugins.strategies.base.initial import InitialDesign
+from mfopt_plugins.strategies.ucb.affine import Affine
+from mfopt_plugins.strategies.ucb.zeta import ZetaRule
+
+
+class ZetaChecks:
+    """Holds values against ζ, in the unit of corrected values; `best` says whether the best target value is watched."""
+
+    def __init__(
+        self, zeta: ZetaRule, models: FidelityModels, design: InitialDesign, affine: Affine, best: bool
+    ) -> None:
+        self._zeta = zeta
+        self._models = models
+        self._observations = models.observations
+        self._design = design
+        self._affine = affine
+        self._watches_best = best and len(models.used) > 1
+        self._waiting: list[tuple[Array, int, float]] = []  # values to be held against ζ
+        self._asked: list[list[Array]] = [[] for _ in models.used]  # points that were asked for a check, by position
+
+    def tell(self, u: Array, k: int, y: float, asked: bool) -> None:
+        """Hold a value against those of the same point at other fidelities; one that was asked for is to be checked."""
+        for other in range(len(self._models.used)):
+            value = None if other == k else self._observations.value(u, other)
+            if value is not None:
+                self._compare(k, y, other, value)
+        if asked and k > 0:
+            self._waiting.append((u, k, y))
+
+    def next(self, pending: Sequence[Query], payable: Callable[[int], bool], beta: float) -> tuple[Array, int] | None:
+        """The point and the position where the next check is to be made; None when there is none."""
+        while self._waiting:
+            u, k, y = self._waiting.pop(0)
+            widths = sqrt(beta) if self._design.issued(u, k) else 0.0
+            if self._is_off(u, k, y, widths) and self._can_ask(u, k - 1, pending, payable):
+                return self._ask(u, k - 1)
+        if self._watches_best:
+            top = len(self._models.used) - 1
+            points, values = self._observations.rows(top)
+            best = int(np.argmax(values)) if len(values) else -1
+            if best >= 0 and self._is_off(points[best], top, float(values[best]), sqrt(beta)):
+                u = points[best].copy()
+                if self._can_ask(u, top - 1, pending, payable):
+                    return self._ask(u, top - 1)
+        return None
+
+    def soften(self, softening: Softening, spread: float) -> None:
+        """See the values that wait through `softening`, and ζ anew."""
+        self._waiting = [(u, k, softening.value(y)) for u, k, y in self._waiting]
+        self.compare_all(spread)
+
+    def compare_all(self, spread: float) -> None:
+        """Learn ζ anew from all pairs of values."""
+        self._zeta.restart()
+        if spread > 0:
+            self._zeta.start(spread)
+        for k in range(1, len(self._models.used)):
+            if self._zeta.learnt[k - 1]:
+                for u, y in zip(*self._observations.rows(k), strict=True):
+                    value = self._observations.value(u, k - 1)
+                    if value is not None:
+                        self._compare(k, float(y), k - 1, value)
+
+    def _compare(self, k: int, y: float, other: int, value: float) -> None:
+        noise = self._noise(k) + self._noise(other)
+        self._zeta.compare(k, self._affine.value(k, y), other, self._affine.value(other, value), noise)
+
+    def _noise(self, k: int) -> float:
+        """The noise variance of corrected values at position k."""
+        return float(self._affine.a[k] ** 2 * self._models.noise(k))
+
+    def _is_off(self, u: Array, k: int, y: float, widths: float) -> bool:
+        """Whether the value y at position k lies off the mean one below by more than ζ and so many deviations."""
+        low, a, b = k - 1, self._affine.a, self._affine.b
+        if not self._zeta.learnt[low]:
+            return False
+        mean, sigma = self._models.at(u)
+        difference = abs((a[k] * y + b[k]) - (a[low] * mean[low] + b[low])) - NOISE_DEVIATIONS * sqrt(self._noise(k))
+        return bool(max(difference, 0.0) > self._zeta.neighbour + widths * (abs(a[low]) * sigma[low]))
+
+    def _can_ask(self, u: Array, low: int, pending: Sequence[Query], payable: Callable[[int], bool]) -> bool:
+        """True if u has no value at position `low`, no earlier check there failed, and the budget covers the query."""
+        waits = [q.u for q in pending if q.fidelity == self._models.used[low]] + self._asked[low]
+        if waits and self._observations.same(np.array(waits), u).any():
+            return False
+        return self._observations.value(u, low) is None and payable(low)
+
+    def _ask(self, u: Array, low: int) -> tuple[Array, int]:
+        self._asked[low].append(u)
+        return u, low
