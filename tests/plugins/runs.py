@@ -6,6 +6,8 @@ import numpy as np
 
 import mfopt
 from mfopt_plugins.maximisers.multistart import Multistart
+from mfopt_plugins.method.models import FidelityModels
+from mfopt_plugins.method.observations import Observations
 
 
 def quick():
@@ -42,3 +44,15 @@ def trace(trials):
 
 
 SQUARE = [(0.0, 1.0)] * 2
+
+
+def fidelity_models(surrogates, noises, used, dim, seed, own=None, coupled=False):
+    """Models of a unit cube that have seen nothing."""
+    observations = Observations(used, mfopt.Box([(0.0, 1.0)] * dim))
+    return FidelityModels(surrogates, noises, observations, dim, seed, own, coupled)
+
+
+def show(models, record):
+    """Tell models an outcome, as a strategy would; one of a fidelity not in use is passed over."""
+    if record.fidelity in models.used:
+        models.observations.add(record.u, models.used.index(record.fidelity), record.y)

@@ -9,10 +9,10 @@ from scipy.optimize import LinearConstraint
 from mfopt.domains.box import Box
 from mfopt.errors import InputError
 from mfopt.protocols import Maximiser
-from mfopt_plugins.maximisers._polish import polish
 from mfopt_plugins.maximisers.direct import Direct
 from mfopt_plugins.maximisers.multistart import Multistart
 from mfopt_plugins.maximisers.nlopt_direct import NloptDirect
+from mfopt_plugins.maximisers.polish import polish
 
 ALL = [Direct, NloptDirect, Multistart]
 

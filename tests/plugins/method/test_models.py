@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from mfopt.protocols import Query, Record
-from mfopt_plugins.method.models import FidelityModels
 from mfopt_plugins.surrogates.se_python import SEPython
+from tests.plugins.runs import fidelity_models, show
 
 
 class Spy:
@@ -43,7 +43,7 @@ class SpySurrogate:
 
 
 def models(count=2, own=3, noises=None):
-    return FidelityModels([SpySurrogate()] * count, noises or [None] * count, range(count), 1, 0, own)
+    return fidelity_models([SpySurrogate()] * count, noises or [None] * count, range(count), 1, 0, own)
 
 
 def record(u, fidelity, y, id=0):
@@ -53,24 +53,24 @@ def record(u, fidelity, y, id=0):
 def test_a_model_sees_its_own_fidelity_only_in_the_order_told():
     both = models()
     for i in range(4):
-        both.add(record(i / 10, 0, float(i)))
-        both.add(record(i / 10, 1, 10.0 + i))
+        show(both, record(i / 10, 0, float(i)))
+        show(both, record(i / 10, 1, 10.0 + i))
     both.update()
     assert both.models[0].rows == [0, 1, 2, 3]
     assert both.models[1].rows == [10, 11, 12, 13]
 
 
 def test_failed_evaluations_and_unused_fidelities_are_passed_over():
-    target = FidelityModels([SpySurrogate()] * 2, [None] * 2, [1], 1, 0)
-    target.add(record(0.1, 1, None))
-    target.add(record(0.1, 0, 5.0))
-    assert target.count(0) == 0
+    target = fidelity_models([SpySurrogate()] * 2, [None] * 2, [1], 1, 0)
+    show(target, record(0.1, 1, None))
+    show(target, record(0.1, 0, 5.0))
+    assert target.observations.counts == [0]
 
 
 def test_relearning_waits_for_a_tenth_more_rows():
     one = models(1)
     for i in range(200):
-        one.add(record(i / 200, 0, float(i)))
+        show(one, record(i / 200, 0, float(i)))
         one.update()
         assert one.models[0].rows == [float(j) for j in range(i + 1)]
     # Below `own` = 3 rows it borrows from itself; each fit takes all rows known then.
@@ -83,22 +83,22 @@ def test_relearning_waits_for_a_tenth_more_rows():
 def test_a_fidelity_with_few_rows_borrows_hyper_parameters_and_keeps_its_own_rows():
     both = models()
     for i in range(5):
-        both.add(record(i / 10, 0, float(i)))
-    both.add(record(0.5, 1, 99.0))
+        show(both, record(i / 10, 0, float(i)))
+    show(both, record(0.5, 1, 99.0))
     both.update()
     assert both.models[1].fits == [5]
     assert both.models[1].rows == [99.0]
     for _ in range(2):
-        both.add(record(0.6, 1, 98.0))
+        show(both, record(0.6, 1, 98.0))
     both.update()
     assert both.models[1].fits == [5, 3]
     assert both.models[1].rows == [99.0, 98.0, 98.0]
 
 
 def test_a_prior_borrowed_from_another_fidelity_has_the_scale_of_its_data():
-    both = FidelityModels([SEPython()] * 2, [None] * 2, range(2), 1, 0)
+    both = fidelity_models([SEPython()] * 2, [None] * 2, range(2), 1, 0)
     for i in range(8):
-        both.add(record(i / 8, 0, 1e9 + 1e6 * np.sin(i)))
+        show(both, record(i / 8, 0, 1e9 + 1e6 * np.sin(i)))
     both.update()
     mean, sigma = both.at(np.array([0.4]))
     assert abs(mean[1] - 1e9) < 1e7
@@ -108,7 +108,7 @@ def test_a_prior_borrowed_from_another_fidelity_has_the_scale_of_its_data():
 def test_pending_points_count_as_told_with_the_mean_and_are_dropped_again():
     both = models()
     for i in range(4):
-        both.add(record(i / 10, 0, float(i)))
+        show(both, record(i / 10, 0, float(i)))
     both.update()
     pending = [Query(1, np.array([0.7]), 0), Query(2, np.array([0.8]), 0)]
     with both.hallucinated(pending):
@@ -122,10 +122,10 @@ def test_pending_points_count_as_told_with_the_mean_and_are_dropped_again():
 
 def test_spread_is_the_range_within_a_fidelity_not_between_them():
     both = models()
-    assert both.spread == 0.0
+    assert both.observations.spread() == 0.0
     for u, m, y in [(0.1, 0, 0.0), (0.2, 0, 3.0), (0.1, 1, 1000.0), (0.2, 1, 1001.0)]:
-        both.add(record(u, m, y))
-    assert both.spread == 3.0
+        show(both, record(u, m, y))
+    assert both.observations.spread() == 3.0
 
 
 @pytest.mark.parametrize(
@@ -141,16 +141,16 @@ def test_spread_is_the_range_within_a_fidelity_not_between_them():
 def test_noise_is_known_or_shown_by_repeated_points(noise, values, expected):
     one = models(1, noises=[noise])
     for y in values:
-        one.add(record(0.5, 0, y))
+        show(one, record(0.5, 0, y))
     assert one.noiseless(0) is expected
 
 
 def test_without_repeated_points_the_learnt_noise_decides():
     rng = np.random.default_rng(0)
     for noise, expected in [(0.0, True), (0.5, False)]:
-        one = FidelityModels([SEPython()], [None], [0], 1, 0)
+        one = fidelity_models([SEPython()], [None], [0], 1, 0)
         for u in rng.random(30):
-            one.add(record(u, 0, np.sin(6 * u) + noise * rng.standard_normal()))
+            show(one, record(u, 0, np.sin(6 * u) + noise * rng.standard_normal()))
         one.update()
         assert one.noiseless(0) is expected
         assert 0.5 * noise**2 <= one.noise(0) <= 2 * noise**2

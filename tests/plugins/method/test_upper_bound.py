@@ -1,12 +1,9 @@
-"""φ = min_m φ_m, its gradient, and its maximum over finite sets."""
+"""φ = min_m φ_m and its gradient."""
 
 import numpy as np
 import pytest
 
-from mfopt.domains.finite import FiniteSet
-from mfopt.errors import Exhausted
-from mfopt_plugins.method import upper_bound as module
-from mfopt_plugins.method.upper_bound import MultiFidelityUCB, argmax
+from mfopt_plugins.method.upper_bound import upper_bound
 from mfopt_plugins.surrogates.matern import Matern
 from mfopt_plugins.surrogates.se import SE
 from mfopt_plugins.surrogates.se_python import SEPython
@@ -34,7 +31,7 @@ def bounds(models, u, beta, zetas):
 def test_phi_is_the_smallest_bound_and_its_gradient_that_bounds(surrogates):
     models = fitted(surrogates)
     zetas = [0.3, 0.0][-len(surrogates) :]
-    phi = MultiFidelityUCB(models, surrogates, 2.0, zetas)
+    phi = upper_bound(models, surrogates, 2.0, zetas)
     u = np.random.default_rng(0).random((40, 2))
     every = bounds(models, u, 2.0, zetas)
     assert np.allclose(phi(u), every.min(axis=0), rtol=1e-12, atol=1e-12)
@@ -61,35 +58,7 @@ def test_the_fused_bound_is_used_only_for_surrogates_of_one_class():
 
     one, other = Fused(), SEPython()
     models = fitted([one, other])
-    MultiFidelityUCB(models, [one, one], 1.0, [0.0, 0.0])(np.zeros((1, 2)))
+    upper_bound(models, [one, one], 1.0, [0.0, 0.0])(np.zeros((1, 2)))
     assert calls == [2]
-    MultiFidelityUCB(models, [one, other], 1.0, [0.0, 0.0])(np.zeros((1, 2)))
+    upper_bound(models, [one, other], 1.0, [0.0, 0.0])(np.zeros((1, 2)))
     assert calls == [2]
-
-
-class Column:
-    """An acquisition that reads the first coordinate."""
-
-    def __call__(self, u):
-        return u[:, 0].copy()
-
-
-def test_on_a_finite_set_the_maximum_is_exact_the_first_of_equals_and_never_avoided():
-    points = FiniteSet([[0.0, 0.0], [3.0, 1.0], [3.0, 0.0], [1.0, 1.0]])
-    assert np.array_equal(argmax(Column(), points, None, None, 1), points.points[1])
-    avoid = np.array([False, True, False, False])
-    assert np.array_equal(argmax(Column(), points, None, None, 1, avoid), points.points[2])
-    with pytest.raises(Exhausted):
-        argmax(Column(), points, None, None, 1, np.ones(4, dtype=bool))
-
-
-@pytest.mark.parametrize("chunk", [1, 97, 5000])
-def test_the_size_of_the_chunks_does_not_matter(chunk, monkeypatch):
-    points = FiniteSet(np.random.default_rng(0).random((1001, 2)))
-    monkeypatch.setattr(module, "CHUNK", chunk)
-    assert np.array_equal(argmax(Column(), points, None, None, 1), points.points[np.argmax(points.points[:, 0])])
-
-
-def test_an_acquisition_of_minus_infinity_still_has_a_point():
-    points = FiniteSet([[0.0], [1.0]])
-    assert np.array_equal(argmax(lambda u: np.full(len(u), -np.inf), points, None, None, 1), points.points[0])

@@ -5,7 +5,6 @@ import pytest
 
 import mfopt
 from mfopt.protocols import Record
-from mfopt_plugins.method.models import FidelityModels
 from mfopt_plugins.strategies.co_kriging import CoKriging
 from mfopt_plugins.strategies.mf_gp_ucb import MFGPUCB
 from mfopt_plugins.strategies.mf_naive import MFNaive
@@ -14,7 +13,7 @@ from mfopt_plugins.strategies.mf_sko import AugmentedImprovement
 from mfopt_plugins.strategies.ucb.affine import Affine
 from mfopt_plugins.surrogates.ar1 import AR1
 from mfopt_plugins.surrogates.se import SE
-from tests.plugins.runs import FUNCTIONS, SQUARE, high, low, quick, run, trace
+from tests.plugins.runs import FUNCTIONS, SQUARE, fidelity_models, high, low, quick, run, show, trace
 
 
 def optimizer(strategy, domain=SQUARE, costs=(1.0, 10.0), capital=200.0, rng=0, **options):
@@ -117,12 +116,12 @@ def test_mf_sko_solves_it_from_a_random_design_too(seed):
 
 def joint_models(noises=(1e-4, 1e-6)):
     one = AR1()
-    both = FidelityModels([one, one], noises, [0, 1], 2, 0)
+    both = fidelity_models([one, one], noises, [0, 1], 2, 0)
     rng = np.random.default_rng(0)
     for i, u in enumerate(rng.random((14, 2))):
-        both.add(Record(i, u, 0, low(u), True))
+        show(both, Record(i, u, 0, low(u), True))
         if i < 5:
-            both.add(Record(i, u, 1, high(u), True))
+            show(both, Record(i, u, 1, high(u), True))
     both.update()
     return both
 
@@ -162,7 +161,7 @@ def test_the_augmented_improvement_has_its_gradient(k):
 def test_a_known_cheap_point_is_worth_nothing_there():
     models = joint_models((0.0, 0.0))
     acquisition = AugmentedImprovement(models, 0, 1.5, 10.0, 2.0)
-    known = models.rows(0)[0]
+    known = models.observations.rows(0)[0]
     value, slope = acquisition.gradient(known)
     assert np.isfinite(value).all()
     assert np.isfinite(slope).all()
@@ -212,11 +211,11 @@ def shifted(x):
 
 
 def paired_models(count):
-    both = FidelityModels([SE(), SE()], [0.0, 0.0], [0, 1], 2, 0)
+    both = fidelity_models([SE(), SE()], [0.0, 0.0], [0, 1], 2, 0)
     for i, u in enumerate(np.random.default_rng(0).random((30, 2))):
-        both.add(Record(i, u, 0, shifted(u), True))
+        show(both, Record(i, u, 0, shifted(u), True))
         if i < count:
-            both.add(Record(i, u, 1, high(u), True))
+            show(both, Record(i, u, 1, high(u), True))
     both.update()
     return both
 
@@ -227,7 +226,7 @@ def test_scale_and_offset_are_learnt_from_pairs():
     assert affine.a.tolist() == [1.0, 1.0]
     affine.learn(paired_models(20))
     assert affine.a[0] == pytest.approx(2.5, rel=0.05)
-    assert affine(0, shifted([0.3, 0.3])) == pytest.approx(high([0.3, 0.3]), abs=0.05)
+    assert affine.value(0, shifted([0.3, 0.3])) == pytest.approx(high([0.3, 0.3]), abs=0.05)
     assert (affine.a[1], affine.b[1]) == (1.0, 0.0)
 
 

@@ -5,7 +5,6 @@ import pytest
 
 import mfopt
 from mfopt.protocols import Query, Record
-from mfopt_plugins.method.models import FidelityModels
 from mfopt_plugins.strategies._rectangles import Rectangles
 from mfopt_plugins.strategies.base.improvement import incumbent
 from mfopt_plugins.strategies.direct import Direct
@@ -13,7 +12,7 @@ from mfopt_plugins.strategies.gp_ei import GPEI
 from mfopt_plugins.strategies.gp_pi import GPPI
 from mfopt_plugins.strategies.gp_ucb import GPUCB
 from mfopt_plugins.surrogates.se import SE
-from tests.plugins.runs import FUNCTIONS, SQUARE, high, low, quick, run, trace
+from tests.plugins.runs import FUNCTIONS, SQUARE, fidelity_models, high, low, quick, run, show, trace
 
 GRID = np.array([[i, j] for i in range(6) for j in range(6)]) / 5.0
 
@@ -75,10 +74,10 @@ def test_the_unit_of_the_values_does_not_matter(name):
 
 
 def models(noise, ys):
-    target = FidelityModels([SE(lengthscale=0.3, scale=1.0, mean=0.0)] * 2, [None, noise], [1], 1, 0)
+    target = fidelity_models([SE(lengthscale=0.3, scale=1.0, mean=0.0)] * 2, [None, noise], [1], 1, 0)
     for i, y in enumerate(ys):
-        target.add(Record(i, np.array([0.2 + 0.3 * i]), 1, y, True))
-        target.add(Record(i, np.array([0.3]), 0, 100.0, True))
+        show(target, Record(i, np.array([0.2 + 0.3 * i]), 1, y, True))
+        show(target, Record(i, np.array([0.3]), 0, 100.0, True))
     target.update()
     return target
 
@@ -86,7 +85,7 @@ def models(noise, ys):
 def test_the_incumbent_is_observed_without_noise_and_a_mean_with_it():
     assert incumbent(models(0.0, [1.0, 3.0, 2.0]), []) == 3.0
     noisy = models(1.0, [1.0, 3.0, 2.0])
-    means = noisy.models[0].posterior(noisy.rows(0)[0])[0]
+    means = noisy.models[0].posterior(noisy.observations.rows(0)[0])[0]
     assert incumbent(noisy, []) == means.max() < 3.0
     assert incumbent(models(0.0, []), []) is None
 

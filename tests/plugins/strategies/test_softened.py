@@ -75,7 +75,7 @@ def test_reasons_are_in_the_unit_of_y_and_add_up():
         if chosen == 0:
             assert reason.width[0] >= reason.gamma[0]
     assert max(reason.mean[1] for reason in shown) > 5.0  # softened values end below
-    values = np.concatenate([strategy._models.rows(k)[1] for k in range(2)])
+    values = np.concatenate([strategy._observations.rows(k)[1] for k in range(2)])
     assert values.max() < opt.history.y.max()
 
 
@@ -106,12 +106,15 @@ def test_softening_in_the_middle_of_a_run_learns_everything_anew():
     opt.ask()
     strategy = opt.strategy
     assert strategy._softener.softening.strength == 0.0
-    gamma = strategy._gamma
+    gammas = strategy._schedule.gamma.values
     for x in rng.random((60, 3)):
         opt.add(x, 0, CHEAP(x), cost=0.0)
     opt.ask()
     assert strategy._softener.softening.strength > 0.0
-    np.testing.assert_allclose(strategy._models.rows(0)[1], strategy._softener.softening(opt.history.y), rtol=1e-12)
+    np.testing.assert_allclose(
+        strategy._observations.rows(0)[1], strategy._softener.softening(opt.history.y), rtol=1e-12
+    )
     assert strategy._models.models[0].n == 72
-    assert strategy._gamma is not gamma
-    assert strategy._zeta.neighbour == pytest.approx(0.01 * np.ptp(strategy._models.rows(0)[1]))
+    assert strategy._schedule.gamma.values[0] == pytest.approx(0.01 * np.ptp(values))
+    assert strategy._schedule.gamma.values[0] != gammas[0]
+    assert strategy._schedule.zeta.neighbour == pytest.approx(0.01 * np.ptp(values))

@@ -13,7 +13,7 @@ from mfopt_plugins.strategies.ucb.zeta import ZetaRule
 def test_zeta_starts_at_a_hundredth_of_the_range_and_grows_with_the_distance_to_the_target():
     rule = ZetaRule([None, None, 0.0], range(3))
     rule.start(50.0)
-    assert rule.values().tolist() == [1.0, 0.5, 0.0]
+    assert rule.values.tolist() == [1.0, 0.5, 0.0]
 
 
 def test_a_violation_between_neighbours_doubles_into_zeta():
@@ -46,7 +46,7 @@ def test_a_given_zeta_stays_and_its_violation_is_told_once_and_recorded():
     with pytest.warns(ZetaWarning, match="fidelities 1 and 2"):
         rule.compare(2, 1.0, 1, 1.2, 0.0)
     assert rule.violations == {0: pytest.approx(1.0), 1: pytest.approx(0.2)}
-    assert rule.values().tolist() == [0.5, 0.1, 0.0]
+    assert rule.values.tolist() == [0.5, 0.1, 0.0]
 
 
 def test_noise_is_not_blamed_on_a_zeta():
@@ -66,10 +66,10 @@ def test_gamma_doubles_only_after_more_iterations_than_the_ratio_of_costs():
     rule.start(100.0)
     seen = []
     for _ in range(9):
-        rule.queried(0, np.ones(2))
-        seen.append(rule.values()[0])
+        rule.count(0, np.ones(2))
+        seen.append(rule.values[0])
     assert seen == [1, 1, 1, 2, 2, 2, 2, 4, 4]
-    assert rule.values()[-1] == np.inf
+    assert rule.values[-1] == np.inf
 
 
 def test_iterations_below_count_by_their_cost():
@@ -77,8 +77,8 @@ def test_iterations_below_count_by_their_cost():
     rule.start(100.0)
     seen = []
     for k in (0, 0, 0, 0, 1, 0, 1):  # capital 1, 2, 3, 4, 8, 9, 13 without a query of the target
-        rule.queried(k, np.ones(3))
-        seen.append(rule.values()[1])
+        rule.count(k, np.ones(3))
+        seen.append(rule.values[1])
     assert seen == [1, 1, 1, 1, 1, 2, 2]
 
 
@@ -86,31 +86,31 @@ def test_a_query_above_starts_the_count_again():
     rule = GammaRule([1.0, 3.0, 6.0], None, 1.0)
     rule.start(100.0)
     for k in (0, 0, 0, 1, 0, 0, 0):
-        rule.queried(k, np.ones(3))
-    assert rule.values()[0] == 1.0
-    assert rule.values()[1] == 2.0
+        rule.count(k, np.ones(3))
+    assert rule.values[0] == 1.0
+    assert rule.values[1] == 2.0
 
 
 def test_a_given_gamma_stays():
     rule = GammaRule([1.0, 2.0], [0.3], 1.0)
     for _ in range(20):
-        rule.queried(0, np.ones(2))
-    assert rule.values()[0] == 0.3
+        rule.count(0, np.ones(2))
+    assert rule.values[0] == 0.3
 
 
 def test_shrinking_takes_gamma_back_to_its_start_and_no_further():
     rule = GammaRule([1.0, 1.5], None, 2.0)
     rule.start(100.0)
     for _ in range(4):
-        rule.queried(0, np.ones(2))
-    assert rule.values()[0] == 4.0
+        rule.count(0, np.ones(2))
+    assert rule.values[0] == 4.0
     for expected in (2.0, 1.0, 1.0):
-        rule.queried(1, np.ones(2))
-        assert rule.values()[0] == expected
+        rule.count(1, np.ones(2))
+        assert rule.values[0] == expected
 
 
 def test_a_gamma_of_zero_takes_the_width_that_holds_the_method_back():
     rule = GammaRule([1.0, 1.5], None, 1.0)
     for _ in range(2):
-        rule.queried(0, np.array([0.7, 1.0]))
-    assert rule.values()[0] == 1.4
+        rule.count(0, np.array([0.7, 1.0]))
+    assert rule.values[0] == 1.4
