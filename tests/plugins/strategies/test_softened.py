@@ -111,9 +111,8 @@ def test_softening_in_the_middle_of_a_run_learns_everything_anew():
         opt.add(x, 0, CHEAP(x), cost=0.0)
     opt.ask()
     assert strategy._softener.softening.strength > 0.0
-    np.testing.assert_allclose(
-        strategy._observations.rows(0)[1], strategy._softener.softening(opt.history.y), rtol=1e-12
-    )
+    values = strategy._observations.rows(0)[1]
+    np.testing.assert_allclose(values, strategy._softener.softening(opt.history.y), rtol=1e-12)
     assert strategy._models.models[0].n == 72
     assert strategy._schedule.gamma.values[0] == pytest.approx(0.01 * np.ptp(values))
     assert strategy._schedule.gamma.values[0] != gammas[0]
