@@ -44,8 +44,8 @@ class Memory:
             self._known.update({key: first + k for k, key in enumerate(new)})
         return self._lattice.bounds([self._known[key] for key in keys], beta, zeta)
 
-    def tracked(self, points: Array) -> mfopt_core.Tracked:
-        """The points of a finite set (the same array at every call), tracked lazily."""
+    def track(self, points: Array) -> mfopt_core.Tracked:
+        """Track the points of a finite set, which is known by its array: the same one at every call."""
         if self._finite is None or self._points is not points:
             self._finite = self.gp.track(points, lazy=True)
             self._points = points

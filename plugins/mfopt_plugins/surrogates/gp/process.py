@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, Protocol, overload
+from typing import Literal, Protocol, TypeVar, overload
 
 from mfopt.protocols import Array
 
@@ -49,8 +49,12 @@ class GaussianProcess(Protocol):
     def log_marginal_likelihood(self, grad: Literal[True], rows: Literal[True]) -> tuple[float, Array, Array]: ...
 
 
-class MakeGP(Protocol):
+Process = TypeVar("Process", bound=GaussianProcess)
+_Made = TypeVar("_Made", bound=GaussianProcess, covariant=True)
+
+
+class MakeGP(Protocol[_Made]):
     """Makes a process without data."""
 
-    def __call__(self, hyper: Hyper) -> GaussianProcess:
+    def __call__(self, hyper: Hyper) -> _Made:
         """The process with these hyper-parameters."""
