@@ -8,10 +8,12 @@ import mfopt_core
 from mfopt.hooks import FullAcquisition
 from mfopt.protocols import Model
 from mfopt_plugins.surrogates.base import KernelSurrogate, require_all
-from mfopt_plugins.surrogates.coupled.bound import CompiledCoupledGP, CoupledBound
+from mfopt_plugins.surrogates.coupled.bound import CoupledBound
+from mfopt_plugins.surrogates.coupled.compiled import CompiledCoupledGP
 from mfopt_plugins.surrogates.coupled.model import CoupledModel
 from mfopt_plugins.surrogates.given import Given
-from mfopt_plugins.surrogates.gp.bound import CompiledBound, CompiledModel
+from mfopt_plugins.surrogates.gp.bound import CompiledBound
+from mfopt_plugins.surrogates.gp.compiled import CompiledModel
 from mfopt_plugins.surrogates.gp.process import Hyper
 
 

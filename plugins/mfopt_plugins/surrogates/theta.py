@@ -52,8 +52,8 @@ class Part:
         return np.asarray(np.exp(theta)) if self.positive else theta
 
 
-class Theta:
-    """The layout of a vector θ, made of these parts in this order."""
+class Layout:
+    """θ as a vector that is made of these parts, in this order."""
 
     def __init__(self, parts: Sequence[Part]) -> None:
         self._parts = {part.name: part for part in parts}
@@ -65,6 +65,13 @@ class Theta:
         self._low, self._high = self._find_limits()
         self._free = self._low < self._high  # the entries that are learnt; both limits of the others are what is given
 
+    def __len__(self) -> int:
+        return len(self.centre)
+
+    def __getitem__(self, name: Name) -> slice:
+        """Which entries of θ, and so of a gradient in θ, the part of this name takes."""
+        return self._slices[name]
+
     def pack(self, values: Mapping[Name, npt.ArrayLike]) -> Array:
         """θ for these values of all parts."""
         return np.concatenate([part.encode(values[name]) for name, part in self._parts.items()])
@@ -72,10 +79,6 @@ class Theta:
     def unpack(self, theta: Array) -> dict[Name, Array]:
         """The values of all parts for this θ."""
         return {name: part.decode(theta[self._slices[name]]) for name, part in self._parts.items()}
-
-    def join(self, slopes: Mapping[Name, npt.ArrayLike]) -> Array:
-        """A gradient in θ from the derivatives in the entries of each part, for positive parts in the logarithms."""
-        return np.concatenate([np.asarray(slopes[name], dtype=np.float64) for name in self._parts])
 
     def fix(self, theta: Array) -> Array:
         """The same θ with the entries that are given."""
@@ -93,10 +96,12 @@ class Theta:
             return [self.centre, self.centre + width * self._sigma * rng.standard_normal(len(self._sigma))]
         return [previous, self.centre] if afresh else [previous]
 
-    def maximise(self, likelihood: LogLikelihood, starts: Sequence[Array], iterations: int = _ITERATIONS) -> Array:
+    def maximise_posterior(
+        self, likelihood: LogLikelihood, starts: Sequence[Array], iterations: int = _ITERATIONS
+    ) -> Array:
         """The maximum a posteriori: the best θ within the limits that L-BFGS-B finds from these starts.
 
-        Entries that are given stay; they are also what is returned where every start fails.
+        Entries that are given stay.
         """
         free, low, high = self._free, self._low, self._high
 
@@ -126,7 +131,7 @@ class Theta:
         return best
 
     def _log_prior(self, theta: Array) -> tuple[float, Array]:
-        """The logarithm of the prior density up to a constant, and its gradient."""
+        """The logarithm of the prior density, up to a constant, and its gradient."""
         away = theta - self.centre
         if self._precision is None:
             scaled = away / self._sigma

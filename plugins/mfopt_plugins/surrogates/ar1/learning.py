@@ -18,7 +18,7 @@ from mfopt_plugins.surrogates.ar1.process import Autoregression
 from mfopt_plugins.surrogates.gp.process import Hyper
 from mfopt_plugins.surrogates.priors import central_hyper, lengthscale_part, mean_part, noise_part, scale_part
 from mfopt_plugins.surrogates.rows import stack, thin
-from mfopt_plugins.surrogates.theta import Name, Part, Theta
+from mfopt_plugins.surrogates.theta import Layout, Name, Part
 
 _ITERATIONS, _WARM_ITERATIONS = 60, 25  # of a search from the priors, of one from the previous optimum
 _DRAW_WIDTH = 0.5  # of the deviations of the priors, for the start that is drawn
@@ -54,21 +54,21 @@ def learn(
 
     The search starts from the `previous` optimum alone where there is one.
     """
-    theta = _lay_out(rows[0][0].shape[1], noises, rho)
+    layout = _lay_out(rows[0][0].shape[1], noises, rho)
     u, level, y = stack(thin(rows, rng))
 
-    def likelihood(at: Array) -> list[tuple[float, Array]]:
-        scales = _unpack(theta, at, noises)
+    def likelihood(theta: Array) -> list[tuple[float, Array]]:
+        scales = _unpack(layout, theta, noises)
         process = Autoregression(kernel, nu, scales.hypers, scales.rhos)
         process.condition(u, level, y)
         return [process.log_marginal_likelihood(grad=True)]  # its derivatives have the order of θ
 
-    starts = theta.choose_starts(None if previous is None else _pack(theta, previous), False, rng, _DRAW_WIDTH)
+    starts = layout.choose_starts(None if previous is None else _pack(layout, previous), False, rng, _DRAW_WIDTH)
     iterations = _ITERATIONS if previous is None else _WARM_ITERATIONS
-    return _unpack(theta, theta.maximise(likelihood, starts, iterations), noises)
+    return _unpack(layout, layout.maximise_posterior(likelihood, starts, iterations), noises)
 
 
-def _lay_out(dim: int, noises: Sequence[float | None], rho: float | None) -> Theta:
+def _lay_out(dim: int, noises: Sequence[float | None], rho: float | None) -> Layout:
     """θ; its parts have the order of the derivatives of Autoregression.log_marginal_likelihood."""
     parts = []
     for j, (hyper, noise) in enumerate(zip(central_scales(len(noises), dim).hypers, noises, strict=True)):
@@ -80,24 +80,24 @@ def _lay_out(dim: int, noises: Sequence[float | None], rho: float | None) -> The
         ]
     steps = len(noises) - 1
     limits = (-_RHO_LIMIT, _RHO_LIMIT)
-    return Theta(
+    return Layout(
         [*parts, Part("rho", np.full(steps, _RHO), _RHO_SIGMA, positive=False, limits=limits, given=[rho] * steps)]
     )
 
 
-def _pack(theta: Theta, scales: Scales) -> Array:
+def _pack(layout: Layout, scales: Scales) -> Array:
     values: dict[Name, Array] = {"rho": np.array(scales.rhos)}
     for j, hyper in enumerate(scales.hypers):
         values["lengthscale", j] = hyper.lengthscale
         values["scale", j] = np.array([hyper.scale])
         values["noise", j] = np.array([hyper.noise])
         values["mean", j] = np.array([hyper.mean])
-    return theta.pack(values)
+    return layout.pack(values)
 
 
-def _unpack(theta: Theta, at: Array, noises: Sequence[float | None]) -> Scales:
+def _unpack(layout: Layout, theta: Array, noises: Sequence[float | None]) -> Scales:
     """The hyper-parameters; a noise that is known to be 0 has no logarithm, so it is taken as it is."""
-    values = theta.unpack(at)
+    values = layout.unpack(theta)
     hypers = []
     for j, known in enumerate(noises):
         scale, noise, mean = (float(values[name, j][0]) for name in ("scale", "noise", "mean"))

@@ -22,7 +22,7 @@ from mfopt_plugins.surrogates.given import Given
 from mfopt_plugins.surrogates.gp.process import GaussianProcess, Hyper, MakeGP
 from mfopt_plugins.surrogates.priors import lengthscale_part, mean_part, noise_part, scale_part
 from mfopt_plugins.surrogates.rows import stack
-from mfopt_plugins.surrogates.theta import Part, Theta
+from mfopt_plugins.surrogates.theta import Layout, Part
 
 _NOISES_APART = 2.0  # deviation of the difference between the log noises of two fidelities
 _STEP, _STEP_SIGMA = 4.0, 1.0  # length-scale of a step: centre, and deviation of its logarithm
@@ -36,9 +36,9 @@ class CoupledHyper:
     noises: Array
 
 
-def lay_out(dim: int, given: Given, noises: Sequence[float | None]) -> Theta:
+def lay_out(dim: int, given: Given, noises: Sequence[float | None]) -> Layout:
     """θ for points of this dimension; what is given and the known noise (or None) per fidelity are not learnt."""
-    return Theta(
+    return Layout(
         [
             lengthscale_part("lengthscale", dim, given.lengthscale),
             Part("step", np.full(len(noises) - 1, _STEP), _STEP_SIGMA),
@@ -49,9 +49,9 @@ def lay_out(dim: int, given: Given, noises: Sequence[float | None]) -> Theta:
     )
 
 
-def unpack(theta: Theta, at: Array) -> CoupledHyper:
+def unpack(layout: Layout, theta: Array) -> CoupledHyper:
     """The hyper-parameters for this θ, in standard units."""
-    values = theta.unpack(at)
+    values = layout.unpack(theta)
     lengthscale = np.concatenate([values["lengthscale"], values["step"]])
     return CoupledHyper(
         Hyper(lengthscale, float(values["scale"][0]), 0.0, float(values["mean"][0])),
@@ -59,25 +59,21 @@ def unpack(theta: Theta, at: Array) -> CoupledHyper:
     )
 
 
-def learn(make: MakeGP[GaussianProcess], rows: Sequence[Rows], theta: Theta, starts: Sequence[Array]) -> Array:
+def learn(make: MakeGP[GaussianProcess], rows: Sequence[Rows], layout: Layout, starts: Sequence[Array]) -> Array:
     """The maximum a posteriori for rows, (u, y) per fidelity, in standard units."""
     count, dim = len(rows), rows[0][0].shape[1]
     u, level, y = stack([(encode(points, k, count), values) for k, (points, values) in enumerate(rows)])
 
-    def likelihood(at: Array) -> list[tuple[float, Array]]:
-        hyper = unpack(theta, at)
+    def likelihood(theta: Array) -> list[tuple[float, Array]]:
+        hyper = unpack(layout, theta)
         gp = make(hyper.kernel)
         gp.extend(u, y, hyper.noises[level])
-        value, (*by_lengthscale, by_scale, _, by_mean), by_row = gp.log_marginal_likelihood(grad=True, rows=True)
-        slope = theta.join(
-            {
-                "lengthscale": by_lengthscale[:dim],
-                "step": by_lengthscale[dim:],
-                "scale": [by_scale],
-                "noise": np.bincount(level, by_row, count),
-                "mean": [by_mean],
-            }
-        )
+        value, own, by_row = gp.log_marginal_likelihood(grad=True, rows=True)
+        # `own` is in (log ℓ_1..d, log steps, log scale, log noise, mean); the noise is not the process's but the rows'.
+        slope = np.zeros(len(layout))
+        slope[layout["lengthscale"]], slope[layout["step"]] = own[:dim], own[dim:-3]
+        slope[layout["scale"]], slope[layout["mean"]] = own[-3], own[-1]
+        slope[layout["noise"]] = np.bincount(level, by_row, count)
         return [(value, slope)]
 
-    return theta.maximise(likelihood, starts)
+    return layout.maximise_posterior(likelihood, starts)

@@ -24,7 +24,7 @@ from mfopt_plugins.surrogates.coupled.process import CoupledProcess
 from mfopt_plugins.surrogates.given import Given
 from mfopt_plugins.surrogates.gp.process import MakeGP, Process
 from mfopt_plugins.surrogates.rows import thin
-from mfopt_plugins.surrogates.theta import AFRESH, Theta
+from mfopt_plugins.surrogates.theta import AFRESH, Layout
 from mfopt_plugins.surrogates.units import Standard
 
 
@@ -58,14 +58,14 @@ class CoupledGP(Generic[Process]):
             return
         most = int(np.argmax(counts))
         standard = Standard.of(rows[most][1], self._noises[most])
-        theta = self._lay_out(standard)
+        layout = self._lay_out(standard)
         afresh = sum(counts) >= AFRESH * self._searched
         if afresh:
             self._searched = sum(counts)
-        starts = theta.choose_starts(self._learnt, afresh, rng)
+        starts = layout.choose_starts(self._learnt, afresh, rng)
         some = [(u, standard.standardise(y)) for u, y in thin(self._rows, rng)]
-        self._learnt = learn(self._make, some, theta, starts)
-        self._process = self._make_process(unpack(theta, self._learnt), standard)
+        self._learnt = learn(self._make, some, layout, starts)
+        self._process = self._make_process(unpack(layout, self._learnt), standard)
 
     def condition(self) -> Process:
         """Condition the process on the present rows, and return it."""
@@ -106,14 +106,14 @@ class CoupledGP(Generic[Process]):
             "jitter": float(self.condition().jitter),
         }
 
-    def _lay_out(self, standard: Standard) -> Theta:
+    def _lay_out(self, standard: Standard) -> Layout:
         noises = [standard.standardise_variance(noise) for noise in self._noises]
         return lay_out(self._dim, standard.standardise_given(self._given), noises)
 
     def _make_prior(self) -> CoupledProcess[Process]:
         """The process before anything is learnt: at the centre of the priors, but for what is given."""
-        theta = self._lay_out(Standard())
-        return self._make_process(unpack(theta, theta.fix(theta.centre)), Standard())
+        layout = self._lay_out(Standard())
+        return self._make_process(unpack(layout, layout.fix(layout.centre)), Standard())
 
     def _make_process(self, hyper: CoupledHyper, standard: Standard) -> CoupledProcess[Process]:
         """The process with these hyper-parameters, which are in standard units; its rows come when it is used."""

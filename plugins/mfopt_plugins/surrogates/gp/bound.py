@@ -9,20 +9,8 @@ import numpy as np
 import mfopt_core
 from mfopt.protocols import Array, BoolArray
 from mfopt_plugins.method.pieces import take_lowest
-from mfopt_plugins.surrogates.gp.memory import Memory, keys_of
-from mfopt_plugins.surrogates.gp.model import GPModel
-
-
-class CompiledModel(GPModel[mfopt_core.GP]):
-    """A model over mfopt_core.GP."""
-
-    _memory: Memory | None = None
-
-    def recall(self) -> Memory:
-        """What is kept about points that come back; it starts empty whenever the hyper-parameters have changed."""
-        if self._memory is None or self._memory.gp is not self.gp:
-            self._memory = Memory(self.gp)
-        return self._memory
+from mfopt_plugins.surrogates.gp.compiled import CompiledModel
+from mfopt_plugins.surrogates.gp.memory import keys_of
 
 
 class CompiledBound:

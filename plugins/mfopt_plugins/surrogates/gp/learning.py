@@ -21,7 +21,7 @@ from mfopt_plugins.surrogates.given import Given
 from mfopt_plugins.surrogates.gp.process import GaussianProcess, Hyper, MakeGP
 from mfopt_plugins.surrogates.priors import lengthscale_part, mean_part, noise_part, scale_part
 from mfopt_plugins.surrogates.rows import thin
-from mfopt_plugins.surrogates.theta import Theta
+from mfopt_plugins.surrogates.theta import Layout
 
 MEANS_APART = 0.3  # deviation of a fidelity's mean from that of another, over √2
 
@@ -40,36 +40,27 @@ def learn(
     Everything is in standard units. The search starts from the `previous` optimum; if `afresh`, from the centre of the
     priors too.
     """
-    count, dim = len(rows), rows[0][0].shape[1]
-    theta = _lay_out(dim, given, noises)
+    layout = _lay_out(rows[0][0].shape[1], given, noises)
     rows = thin(rows, rng)
 
-    def likelihood(at: Array) -> Iterator[tuple[float, Array]]:
-        for k, (hyper, (u, y)) in enumerate(zip(_unpack(theta, at, noises), rows, strict=True)):
+    def likelihood(theta: Array) -> Iterator[tuple[float, Array]]:
+        for k, (hyper, (u, y)) in enumerate(zip(_unpack(layout, theta, noises), rows, strict=True)):
             if len(y) == 0:
                 continue
             gp = make(hyper)
             gp.extend(u, y)
-            value, (*by_lengthscale, by_scale, by_noise, by_mean) = gp.log_marginal_likelihood(grad=True)
-            own = np.arange(count) == k
-            yield (
-                value,
-                theta.join(
-                    {
-                        "lengthscale": by_lengthscale,
-                        "scale": [by_scale],
-                        "noise": np.where(own, by_noise, 0.0),
-                        "mean": np.where(own, by_mean, 0.0),
-                    }
-                ),
-            )
+            value, own = gp.log_marginal_likelihood(grad=True)  # in (log ℓ_1..d, log scale, log noise, mean)
+            slope = np.zeros(len(layout))
+            slope[layout["lengthscale"]], slope[layout["scale"]] = own[:-3], own[-3]
+            slope[layout["noise"]][k], slope[layout["mean"]][k] = own[-2], own[-1]
+            yield value, slope
 
-    starts = theta.choose_starts(None if previous is None else _pack(theta, previous), afresh, rng)
-    return _unpack(theta, theta.maximise(likelihood, starts), noises)
+    starts = layout.choose_starts(None if previous is None else _pack(layout, previous), afresh, rng)
+    return _unpack(layout, layout.maximise_posterior(likelihood, starts), noises)
 
 
-def _lay_out(dim: int, given: Given, noises: Sequence[float | None]) -> Theta:
-    return Theta(
+def _lay_out(dim: int, given: Given, noises: Sequence[float | None]) -> Layout:
+    return Layout(
         [
             lengthscale_part("lengthscale", dim, given.lengthscale),
             scale_part("scale", given.scale),
@@ -79,9 +70,9 @@ def _lay_out(dim: int, given: Given, noises: Sequence[float | None]) -> Theta:
     )
 
 
-def _pack(theta: Theta, hypers: Sequence[Hyper]) -> Array:
+def _pack(layout: Layout, hypers: Sequence[Hyper]) -> Array:
     """θ for these hyper-parameters, which have one kernel."""
-    return theta.pack(
+    return layout.pack(
         {
             "lengthscale": hypers[0].lengthscale,
             "scale": [hypers[0].scale],
@@ -91,9 +82,9 @@ def _pack(theta: Theta, hypers: Sequence[Hyper]) -> Array:
     )
 
 
-def _unpack(theta: Theta, at: Array, noises: Sequence[float | None]) -> list[Hyper]:
+def _unpack(layout: Layout, theta: Array, noises: Sequence[float | None]) -> list[Hyper]:
     """The hyper-parameters of each fidelity; a noise that is known to be 0 has no logarithm, so it is taken as is."""
-    values = theta.unpack(at)
+    values = layout.unpack(theta)
     lengthscale, scale = values["lengthscale"], float(values["scale"][0])
     learnt = zip(values["noise"].tolist(), noises, values["mean"].tolist(), strict=True)
     return [Hyper(lengthscale, scale, noise if known is None else known, mean) for noise, known, mean in learnt]

@@ -29,9 +29,9 @@ class Memory:
         self._finite: mfopt_core.Tracked | None = None
 
     def bounds(self, u: Array, keys: Sequence[bytes], beta: float, zeta: float) -> Array:
-        """μ + β½σ + ζ at the rows of u, which are the same points as before wherever the keys are."""
+        """μ + β½σ + ζ at the rows of u; a row whose key was seen before is the same point as then."""
         room = min(CAPACITY, BYTES // (8 * self.gp.n + 8))
-        if len(keys) > room:
+        if len(keys) > room:  # too many at once to remember any
             mean, var = self.gp.posterior(u)
             return np.asarray(mean + np.sqrt(beta * var) + zeta)
         new = {key: i for i, key in enumerate(keys) if key not in self._known}  # a key may come twice

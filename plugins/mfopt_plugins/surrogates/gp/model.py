@@ -35,9 +35,9 @@ class GPModel(Generic[Process]):
 
     def __init__(self, make: MakeGP[Process], kernel: str, dim: int, noise: float | None, given: Given) -> None:
         self.make = make
-        self.noise = noise
+        self.noise = noise  # known variance, None where it is to be learnt
         self.given = given.broadcast(dim)
-        self.learnt: Learnt | None = None
+        self.learnt: Learnt | None = None  # by the last fit
         self._kernel = kernel
         self._hyper = central_hyper(dim)
         if self.given.lengthscale is not None:

@@ -41,6 +41,8 @@ class GaussianProcess(Protocol):
     def posterior_gradient(self, X: Array) -> tuple[Array, Array, Array, Array]:
         """Mean, variance and their gradients."""
 
+    # log p(y); with `grad` also its derivatives in (log ℓ_1..d, log scale, log noise, mean), with `rows` also those in
+    # the log noise of each row.
     @overload
     def log_marginal_likelihood(self, grad: Literal[False] = False) -> float: ...
     @overload
