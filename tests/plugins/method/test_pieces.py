@@ -11,7 +11,7 @@ def test_the_gradient_of_the_bound_follows_from_that_of_mean_and_variance():
     dmean, dvar = u[:, ::-1], np.stack([2 * u[:, 0], np.zeros(2)], axis=1)
     value, slope = upper_bound_gradient(mean, var, dmean, dvar, 9.0)
     assert np.allclose(value, mean + 3 * u[:, 0])
-    assert np.allclose(slope, dmean + [3.0, 0.0])
+    assert np.allclose(slope, dmean + np.array([3.0, 0.0]))
 
 
 def test_where_nothing_is_uncertain_the_mean_alone_has_a_gradient():
