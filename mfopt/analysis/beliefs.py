@@ -11,10 +11,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from mfopt import registry
+from mfopt.hooks import CouplesFidelities, ModelsJointly, Rows, SharesKernel, serving
 from mfopt.optimizer import Optimizer
-from mfopt.protocols import Array, Model, Surrogate
+from mfopt.protocols import JointModel, Model, Surrogate
 
-Rows = tuple[Array, Array]
 _STREAM = 2  # of the generator that models learn with
 _SMALLEST_NOISE = 1e-4  # of the values' variance: learnt noise below it counts as none
 
@@ -50,7 +50,7 @@ def believed(optimizer: Optimizer, surrogate: object, coupled: bool = False) -> 
     if not any(len(y) for _, y in rows):
         models: Sequence[Model] = [one.model(dim, noise) for one, noise in zip(surrogates, noises, strict=True)]
     else:
-        models = _fitted(surrogates, dim, noises, rows, coupled, rng)
+        models = _fit(surrogates, dim, noises, rows, coupled, rng)
     return Beliefs(models, rows, noises)
 
 
@@ -62,7 +62,7 @@ def _rows(optimizer: Optimizer) -> list[Rows]:
     return [(u[known & (level == m)], y[known & (level == m)]) for m in range(len(optimizer.costs))]
 
 
-def _fitted(
+def _fit(
     surrogates: Sequence[Surrogate],
     dim: int,
     noises: Sequence[float | None],
@@ -70,22 +70,31 @@ def _fitted(
     coupled: bool,
     rng: np.random.Generator,
 ) -> Sequence[Model]:
-    serves_all = len(rows) > 1 and all(one is surrogates[0] for one in surrogates)
-    for hook in ("joint", "coupled") if coupled else ("joint",):
-        make = getattr(surrogates[0], hook, None) if serves_all else None
-        if make is not None:
-            joint = make(dim, noises)
-            joint.fit(rows, rng)
-            return list(joint.models)
-    models = [one.model(dim, noise) for one, noise in zip(surrogates, noises, strict=True)]
-    together = getattr(surrogates[0], "fit_together", None) if serves_all else None
-    if together is not None:
-        together(models, rows, rng)
-        return models
+    """One model per fidelity, fitted to these rows: together where one surrogate serves all and offers it."""
+    one = serving(surrogates)
+    joint = None if one is None else _join(one, dim, noises, coupled)
+    if joint is not None:
+        joint.fit(rows, rng)
+        return joint.models
+    models = [each.model(dim, noise) for each, noise in zip(surrogates, noises, strict=True)]
+    if one is not None and isinstance(one, SharesKernel):
+        one.fit_together(models, rows, rng)
+    else:
+        _fit_alone(models, rows, rng)
+    return models
+
+
+def _join(one: Surrogate, dim: int, noises: Sequence[float | None], coupled: bool) -> JointModel | None:
+    """The joint model that the surrogate of all fidelities offers, if it does; a coupled one only if asked for."""
+    if isinstance(one, ModelsJointly):
+        return one.joint(dim, noises)
+    return one.coupled(dim, noises) if coupled and isinstance(one, CouplesFidelities) else None
+
+
+def _fit_alone(models: Sequence[Model], rows: Sequence[Rows], rng: np.random.Generator) -> None:
+    """Fit each model to its own rows; a fidelity without any takes its scale from the nearest that has some."""
     for m, model in enumerate(models):
-        # A fidelity without values takes its scale from the nearest that has some.
         near = min((k for k, (_, y) in enumerate(rows) if len(y)), key=lambda k: (abs(k - m), k))
         model.fit(*rows[near], rng)
         if near != m:
             model.truncate(0)
-    return models

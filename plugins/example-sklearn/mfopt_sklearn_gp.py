@@ -27,6 +27,7 @@ class SklearnGP:
         self._restarts = restarts
 
     def model(self, dim: int, noise: float | None = None) -> SklearnModel:
+        """A fresh model without data; `noise` is the known noise variance, None when it is to be learnt."""
         return SklearnModel(dim, noise, self._restarts)
 
 
@@ -43,9 +44,11 @@ class SklearnModel:
 
     @property
     def n(self) -> int:
+        """Number of rows conditioned on."""
         return len(self._y)
 
     def fit(self, u: Array, y: Array, rng: np.random.Generator) -> None:
+        """Learn the hyper-parameters from these rows and condition on them alone."""
         self._offset, self._unit = float(np.mean(y)), float(np.std(y)) or abs(float(np.mean(y))) or 1.0
         kernel = ConstantKernel(1.0, (1e-2, 1e3)) * RBF(np.full(u.shape[1], 0.5), (5e-2, 1e1))
         alpha = _SMALLEST_NOISE
@@ -68,13 +71,15 @@ class SklearnModel:
         self._condition(u.copy(), y.copy())
 
     def extend(self, u: Array, y: Array) -> None:
+        """Condition on more rows; hyper-parameters stay."""
         self._condition(np.concatenate([self._u, u]), np.concatenate([self._y, y]))
 
     def truncate(self, n: int) -> None:
+        """Forget all rows but the first `n`; hyper-parameters stay."""
         self._condition(self._u[:n], self._y[:n])
 
     def _condition(self, u: Array, y: Array) -> None:
-        """The posterior given these rows, with the hyper-parameters as they are."""
+        """Condition on these rows alone; hyper-parameters stay."""
         self._u, self._y = u, y
         self._regressor = None
         if len(y):
@@ -83,10 +88,12 @@ class SklearnModel:
             self._regressor.fit(u, (y - self._offset) / self._unit)
 
     def posterior(self, u: Array) -> tuple[Array, Array]:
+        """Mean and variance of the function at the rows of u."""
         mean, var, _, _ = self.posterior_gradient(u)
         return mean, var
 
     def posterior_gradient(self, u: Array) -> tuple[Array, Array, Array, Array]:
+        """Mean, variance and their gradients in u."""
         if self._regressor is None:
             prior = np.full(len(u), self._amplitude * self._unit**2)
             return np.full(len(u), self._offset), prior, np.zeros(u.shape), np.zeros(u.shape)
@@ -102,6 +109,7 @@ class SklearnModel:
         return self._offset + self._unit * mean, scale * var, self._unit * mean_slope, scale * var_slope
 
     def describe(self) -> Mapping[str, Any]:
+        """Hyper-parameters in the unit of y."""
         return {
             "kernel": "se",
             "lengthscale": self._lengthscale.tolist(),

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from math import isfinite
 from typing import Any
 
 from mfopt.errors import InputError
 from mfopt.protocols import Array
-from mfopt_plugins.surrogates.gp.compiled import CompiledSurrogate
-from mfopt_plugins.surrogates.gp.model import given_hyper
+from mfopt_plugins.surrogates.compiled import CompiledSurrogate
+from mfopt_plugins.surrogates.given import Given
 
 _CLOSED = {0.5: "matern12", 1.5: "matern32", 2.5: "matern52"}
 
@@ -31,8 +32,8 @@ class Matern(CompiledSurrogate):
             raise InputError(f"nu must be positive and finite, got {nu}")
         kernel = _CLOSED.get(nu, "matern")
         self._nu = nu
-        super().__init__(kernel, nu if kernel == "matern" else None, given_hyper(lengthscale, scale, mean))
+        super().__init__(kernel, nu if kernel == "matern" else None, Given.check(lengthscale, scale, mean))
 
-    def options(self) -> dict[str, Any]:
+    def options(self) -> Mapping[str, Any]:
         """The arguments of the constructor, for studies."""
         return {"nu": self._nu, **super().options()}

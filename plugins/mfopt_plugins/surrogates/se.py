@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from mfopt.protocols import Array
-from mfopt_plugins.surrogates.gp.compiled import CompiledSurrogate
-from mfopt_plugins.surrogates.gp.model import given_hyper
+from mfopt_plugins.surrogates.compiled import CompiledSurrogate
+from mfopt_plugins.surrogates.given import Given
 
 
 class SE(CompiledSurrogate):
@@ -16,4 +16,4 @@ class SE(CompiledSurrogate):
     def __init__(
         self, lengthscale: float | Array | None = None, scale: float | None = None, mean: float | None = None
     ) -> None:
-        super().__init__("se", None, given_hyper(lengthscale, scale, mean))
+        super().__init__("se", None, Given.check(lengthscale, scale, mean))

@@ -9,9 +9,10 @@ import mfopt
 from mfopt.errors import InputError
 from mfopt.protocols import Query, Record
 from mfopt_plugins.method.models import FidelityModels
-from mfopt_plugins.method.upper_bound import MultiFidelityUCB
 from mfopt_plugins.strategies.mf_gp_ucb import MFGPUCB
 from mfopt_plugins.surrogates.coupled.model import CoupledGP
+from mfopt_plugins.surrogates.given import Given
+from mfopt_plugins.surrogates.gp.python_process import PythonGP
 from mfopt_plugins.surrogates.matern import Matern
 from mfopt_plugins.surrogates.se import SE
 from mfopt_plugins.surrogates.se_python import SEPython
@@ -148,31 +149,33 @@ def test_a_fidelity_may_be_learnt_anew_alone():
     assert [model.n for model in joint.models] == [10, 6]
 
 
-# ---------------------------------------------------------------------------------------------- the bound φ
+class Counting(PythonGP):
+    """Counts how often rows come and go."""
+
+    calls = 0
+
+    def extend(self, X, y, noise=None):
+        self.calls += 1
+        super().extend(X, y, noise)
+
+    def truncate(self, n):
+        self.calls += 1
+        super().truncate(n)
 
 
-def test_the_fused_bound_is_the_plain_one():
-    joint = coupled(rows([20, 8, 4]))
-    zetas = [0.3, 0.1, 0.0]
-    for models, some in ((joint.models, zetas), (joint.models[1:], zetas[1:])):
-        fused = MultiFidelityUCB(models, [SE()] * len(models), 4.0, some)
-        plain = MultiFidelityUCB(models, [], 4.0, some)
-        u = np.random.default_rng(5).random((50, 2))
-        np.testing.assert_allclose(fused(u), plain(u), rtol=1e-9, atol=1e-9)
-        for ours, theirs in zip(fused.gradient(u), plain.gradient(u), strict=True):
-            np.testing.assert_allclose(ours, theirs, rtol=1e-6, atol=1e-7)
-        for _ in range(2):
-            np.testing.assert_allclose(fused.recurring(u), plain(u), rtol=1e-7, atol=1e-7)
-        points = np.random.default_rng(6).random((500, 2))
-        avoid = np.zeros(500, dtype=bool)
-        for _ in range(3):
-            best = fused.argmax(points, avoid)
-            assert best == plain.argmax(points, avoid)
-            avoid[best] = True
-        joint.models[-1].extend(points[:1], np.array([1.0]))
-        assert fused.argmax(points, avoid) == plain.argmax(points, avoid)
-        assert fused.rows == sum(model.n for model in joint.models)
-        joint.models[-1].truncate(joint.models[-1].n - 1)
+def test_rows_that_come_and_go_unseen_cost_nothing():
+    joint = CoupledGP(Counting, "se", 2, [1e-2, 1e-2], Given())
+    process = joint.condition()
+    assert process.calls == 0
+    for _ in range(5):
+        joint.extend(0, *rows([3])[0])
+        joint.truncate(0, 0)
+    joint.extend(1, *rows([3])[0])
+    assert process.calls == 0
+    assert joint.condition() is process
+    assert (process.n, process.calls) == (3, 1)
+    joint.condition()
+    assert process.calls == 1
 
 
 # ---------------------------------------------------------------------------------------------- within the framework

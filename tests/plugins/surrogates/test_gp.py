@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 
 from mfopt.errors import InputError
 from mfopt.protocols import Surrogate
-from mfopt_plugins.surrogates.gp.learning import NOISE_FLOOR
 from mfopt_plugins.surrogates.gp.process import Hyper
 from mfopt_plugins.surrogates.gp.python_process import PythonGP
 from mfopt_plugins.surrogates.matern import Matern
+from mfopt_plugins.surrogates.priors import NOISE_FLOOR
 from mfopt_plugins.surrogates.se import SE
 from mfopt_plugins.surrogates.se_python import SEPython
 

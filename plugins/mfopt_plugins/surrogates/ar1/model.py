@@ -1,13 +1,4 @@
-"""The joint model behind `ar1`: one autoregressive process, seen through one Model per fidelity.
-
-Learning sees each level standardised by (y − offset_k)/unit_k with the mean and deviation of its rows. A unit is at
-least a tenth of that of the level below: rows that were asked for near the maximum alone vary less than the function.
-A level without rows takes over from the one below (or, at the bottom, from the first that has rows). Where ρ is given,
-which is in the unit of y, all levels have one unit, the largest. Since f_k = offset_k + unit_k f′_k and
-f′_k = ρ′_k f′_{k−1} + δ′_k, in the unit of y
-
-    ρ_k = ρ′_k unit_k/unit_{k−1},   m_k = offset_k − ρ_k offset_{k−1} + unit_k m′_k,   var δ_k = unit_k² var δ′_k.
-"""
+"""The joint model behind `ar1`: one autoregressive process, seen through one Model per fidelity."""
 
 from __future__ import annotations
 
@@ -16,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from mfopt.hooks import Rows
 from mfopt.protocols import Array
-from mfopt_plugins.surrogates.ar1.learning import Scales, default_scales, learn_scales, stacked
+from mfopt_plugins.surrogates.ar1.learning import Scales, central_scales, learn
 from mfopt_plugins.surrogates.ar1.process import Autoregression
-from mfopt_plugins.surrogates.gp.process import Hyper
-
-_LEAST_UNIT = 0.1  # of the unit of the level below
+from mfopt_plugins.surrogates.ar1.units import LevelUnits
+from mfopt_plugins.surrogates.rows import stack
 
 
 class JointGP:
@@ -33,43 +24,41 @@ class JointGP:
         self._kernel, self._nu = kernel, nu
         self._noises = tuple(noises)
         self._rho = rho
-        self._learnt: Scales | None = None  # in standardised units: the next warm start
+        self._learnt: Scales | None = None  # in standard units: the next warm start
         self._rows = [(np.empty((0, dim)), np.empty(0)) for _ in self._noises]
-        self._scales = self._in_unit_of_y(
-            default_scales(len(self._noises), dim), np.zeros(len(self._noises)), np.ones(len(self._noises))
-        )
-        self._process: Autoregression | None = None
+        count = len(self._noises)
+        self._scales = LevelUnits(np.zeros(count), np.ones(count)).restore(central_scales(count, dim), self._noises)
+        self._process: Autoregression | None = None  # made when it is next used
         self.models = [LevelModel(self, k) for k in range(len(self._noises))]
 
-    def fit(self, rows: Sequence[tuple[Array, Array]], rng: np.random.Generator) -> None:
+    def fit(self, rows: Sequence[Rows], rng: np.random.Generator) -> None:
         """Learn all hyper-parameters from these rows, (u, y) per fidelity, and condition on them alone."""
         self._rows = [(np.array(u), np.array(y)) for u, y in rows]
         self._process = None
         if not any(len(y) for _, y in rows):
             return
-        offsets, units = self._standard()
-        standard = [(u, (y - offset) / unit) for (u, y), offset, unit in zip(self._rows, offsets, units, strict=True)]
-        noises = [None if noise is None else noise / unit**2 for noise, unit in zip(self._noises, units, strict=True)]
-        self._learnt = learn_scales(self._kernel, self._nu, standard, noises, self._rho, self._learnt, rng)
-        self._scales = self._in_unit_of_y(self._learnt, offsets, units)
+        units = LevelUnits.of(self._rows, self._rho)
+        noises = units.standardise_noises(self._noises)
+        standard = units.standardise(self._rows)
+        self._learnt = learn(self._kernel, self._nu, standard, noises, self._rho, self._learnt, rng)
+        self._scales = units.restore(self._learnt, self._noises)
 
     def covariance(self, u: Array, k: int, other: int) -> Array:
         """The posterior covariance of fidelities k and other at each row of u."""
-        return self.process.covariance(u, k, other)
+        return self.condition().covariance(u, k, other)
 
     def covariance_gradient(self, u: Array, k: int, other: int) -> tuple[Array, Array]:
         """The same with its gradient."""
-        return self.process.covariance_gradient(u, k, other)
+        return self.condition().covariance_gradient(u, k, other)
 
-    @property
-    def process(self) -> Autoregression:
-        """The process, conditioned on the present rows."""
+    def condition(self) -> Autoregression:
+        """Condition the process on the present rows, and return it."""
         if self._process is None:
             self._process = Autoregression(self._kernel, self._nu, self._scales.hypers, self._scales.rhos)
-            self._process.condition(*stacked(self._rows))
+            self._process.condition(*stack(self._rows))
         return self._process
 
-    def rows(self, k: int) -> tuple[Array, Array]:
+    def rows(self, k: int) -> Rows:
         """The rows of one fidelity."""
         return self._rows[k]
 
@@ -88,39 +77,8 @@ class JointGP:
             "scale": hyper.scale,
             "noise": hyper.noise,
             "mean": hyper.mean,
-            "jitter": self.process.jitter,
+            "jitter": self.condition().jitter,
         }
-
-    def _standard(self) -> tuple[Array, Array]:
-        counts = [len(y) for _, y in self._rows]
-        first = next(k for k, n in enumerate(counts) if n)
-        offsets, units = np.zeros(len(counts)), np.ones(len(counts))
-        offset, unit = _location(self._rows[first][1], 0.0)
-        if self._rho is not None:  # one unit for all: the largest
-            unit = max(_location(y, 0.0)[1] if len(y) > 1 else 0.0 for _, y in self._rows) or unit
-        for k, (_, y) in enumerate(self._rows):
-            if len(y) and self._rho is None:
-                offset, unit = _location(y, _LEAST_UNIT * unit if k > first else 0.0)
-            elif len(y):
-                offset = float(np.mean(y))
-            offsets[k], units[k] = offset, unit
-        return offsets, units
-
-    def _in_unit_of_y(self, scales: Scales, offsets: Array, units: Array) -> Scales:
-        rhos = [rho * units[k + 1] / units[k] for k, rho in enumerate(scales.rhos)]
-        hypers = []
-        for k, hyper in enumerate(scales.hypers):
-            below = rhos[k - 1] * offsets[k - 1] if k else 0.0
-            noise = self._noises[k]
-            hypers.append(
-                Hyper(
-                    hyper.lengthscale,
-                    float(hyper.scale * units[k] ** 2),
-                    float(hyper.noise * units[k] ** 2) if noise is None else noise,
-                    float(offsets[k] - below + units[k] * hyper.mean),
-                )
-            )
-        return Scales(tuple(hypers), tuple(float(rho) for rho in rhos))
 
 
 class LevelModel:
@@ -152,12 +110,12 @@ class LevelModel:
 
     def posterior(self, u: Array) -> tuple[Array, Array]:
         """Mean and variance of this fidelity given the rows of all."""
-        process = self._joint.process
+        process = self._joint.condition()
         return process.mean(u, self._k), process.covariance(u, self._k, self._k)
 
     def posterior_gradient(self, u: Array) -> tuple[Array, Array, Array, Array]:
         """Mean, variance and their gradients in u."""
-        process = self._joint.process
+        process = self._joint.condition()
         mean, dmean = process.mean_gradient(u, self._k)
         var, dvar = process.covariance_gradient(u, self._k, self._k)
         return mean, var, dmean, dvar
@@ -165,11 +123,3 @@ class LevelModel:
     def describe(self) -> Mapping[str, Any]:
         """Hyper-parameters of this fidelity, in the unit of y."""
         return self._joint.describe(self._k)
-
-
-def _location(y: Array, least: float) -> tuple[float, float]:
-    """Mean, and deviation of at least `least`; what is constant (up to rounding) takes its size for a deviation."""
-    offset, unit = float(np.mean(y)), float(np.std(y))
-    if unit <= 1e-14 * abs(offset):
-        unit = least or abs(offset) or 1.0
-    return offset, max(unit, least)

@@ -17,14 +17,13 @@ from collections.abc import Sequence
 from typing import Literal, overload
 
 import numpy as np
-import numpy.typing as npt
 from scipy.linalg import LinAlgError, cho_solve, cholesky, solve_triangular
 
 import mfopt_core
 from mfopt.protocols import Array
 from mfopt_plugins.surrogates.gp.process import Hyper
+from mfopt_plugins.surrogates.rows import Levels
 
-Levels = npt.NDArray[np.int64]
 _LOG_2PI = float(np.log(2 * np.pi))
 
 
@@ -47,7 +46,7 @@ class Autoregression:
         self._u = np.ascontiguousarray(u)
         self._weights = self._mix[level]  # (n, K): R of each row's level
         self._level = level
-        # δ_j touches the rows of level j and above only, which are few where it is dear: (indices, points) of these.
+        # δ_j touches the rows of level j and above only, few where these are expensive: (indices, points) of them.
         above = [np.flatnonzero(level >= j) for j in range(len(self._kernels))]
         self._touched = [(rows, np.ascontiguousarray(self._u[rows])) for rows in above]
         k = np.zeros((len(y), len(y)))
@@ -76,17 +75,17 @@ class Autoregression:
 
     def covariance(self, u: Array, k: int, other: int) -> Array:
         """The posterior covariance of f_k and f_other at each row of u."""
-        v = self._solved(self._cross(u, k))
-        w = v if other == k else self._solved(self._cross(u, other))
+        v = self._solve(self._cross(u, k))
+        w = v if other == k else self._solve(self._cross(u, other))
         covariance = np.asarray(self._prior(k, other) - np.einsum("nq,nq->q", v, w))
         return np.maximum(covariance, 0.0) if other == k else covariance
 
     def covariance_gradient(self, u: Array, k: int, other: int) -> tuple[Array, Array]:
         """The same with its gradient; the prior part is constant."""
-        slope = -np.einsum("qnd,nq->qd", self._cross_gradient(u, k), self._inverse(self._cross(u, other)))
+        slope = -np.einsum("qnd,nq->qd", self._cross_gradient(u, k), self._apply_inverse(self._cross(u, other)))
         if other == k:
             return self.covariance(u, k, k), 2 * slope
-        slope -= np.einsum("qnd,nq->qd", self._cross_gradient(u, other), self._inverse(self._cross(u, k)))
+        slope -= np.einsum("qnd,nq->qd", self._cross_gradient(u, other), self._apply_inverse(self._cross(u, k)))
         return self.covariance(u, k, other), slope
 
     @overload
@@ -142,10 +141,10 @@ class Autoregression:
             slope[:, rows] += (self._mix[k, j] * self._weights[rows, j, None]) * self._kernels[j].gradient(u, points)
         return slope
 
-    def _solved(self, cross: Array) -> Array:
+    def _solve(self, cross: Array) -> Array:
         return np.asarray(solve_triangular(self._chol, cross, lower=True, check_finite=False))
 
-    def _inverse(self, cross: Array) -> Array:
+    def _apply_inverse(self, cross: Array) -> Array:
         return np.asarray(cho_solve((self._chol, True), cross, check_finite=False))
 
 

@@ -1,7 +1,7 @@
 """How much values are to be softened (mfopt_plugins.method.softening), by the evidence of the values themselves.
 
-The strength is the one under which the values have the largest marginal likelihood, their density changed by log w′; no
-softening unless another strength is more likely by DECISIVE, e⁵ = 148 to 1.
+The strength is the one under which the values have the largest marginal likelihood, their density changed by log w′.
+There is no softening unless another strength is more likely by DECISIVE, e⁵ = 148 to 1.
 """
 
 from __future__ import annotations
@@ -12,26 +12,28 @@ import numpy as np
 
 from mfopt.protocols import Array
 from mfopt_plugins.method.softening import Softening
-from mfopt_plugins.surrogates.gp.learning import LEARNING_ROWS, Fixed, subsets
+from mfopt_plugins.surrogates.given import Given
 from mfopt_plugins.surrogates.gp.model import GPModel
+from mfopt_plugins.surrogates.gp.process import Process
+from mfopt_plugins.surrogates.rows import thin
 
 STRENGTHS = (0.5, 1.0)
 DECISIVE = 5.0
 
 
-def likely_softening(
-    model: Callable[[], GPModel], u: Array, y: Array, rng: np.random.Generator, given: Fixed
+def choose_softening(
+    model: Callable[[], GPModel[Process]], u: Array, y: Array, rng: np.random.Generator, given: Given
 ) -> Softening:
     """The softening of the values y at the points u under models that `model` makes.
 
-    None where a scale or a mean is given: that is in the unit of y.
+    None, which is strength 0, where a scale or a mean is given: that is in the unit of y.
     """
     if given.scale is not None or given.mean is not None:
         return Softening()
     none = Softening(float(np.mean(y)), float(np.std(y)))
     if not none.unit > 1e-14 * abs(none.location):
         return Softening()
-    u, y = subsets([(u, y)], LEARNING_ROWS, rng)[0]
+    u, y = thin([(u, y)], rng)[0]
     least, best, seed = -np.inf, none, int(rng.integers(2**32))
     for strength in (0.0, *STRENGTHS):
         softening = Softening(none.location, none.unit, strength)

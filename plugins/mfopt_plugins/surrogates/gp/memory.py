@@ -29,9 +29,9 @@ class Memory:
         self._finite: mfopt_core.Tracked | None = None
 
     def bounds(self, u: Array, keys: Sequence[bytes], beta: float, zeta: float) -> Array:
-        """μ + β½σ + ζ at the rows of u, which are the same points as before wherever the keys are."""
+        """μ + β½σ + ζ at the rows of u; a row whose key was seen before is the same point as then."""
         room = min(CAPACITY, BYTES // (8 * self.gp.n + 8))
-        if len(keys) > room:
+        if len(keys) > room:  # too many at once to remember any
             mean, var = self.gp.posterior(u)
             return np.asarray(mean + np.sqrt(beta * var) + zeta)
         new = {key: i for i, key in enumerate(keys) if key not in self._known}  # a key may come twice
@@ -44,8 +44,8 @@ class Memory:
             self._known.update({key: first + k for k, key in enumerate(new)})
         return self._lattice.bounds([self._known[key] for key in keys], beta, zeta)
 
-    def tracked(self, points: Array) -> mfopt_core.Tracked:
-        """The points of a finite set (the same array at every call), tracked lazily."""
+    def track(self, points: Array) -> mfopt_core.Tracked:
+        """Track the points of a finite set, which is known by its array: the same one at every call."""
         if self._finite is None or self._points is not points:
             self._finite = self.gp.track(points, lazy=True)
             self._points = points

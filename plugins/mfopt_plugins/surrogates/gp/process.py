@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, Protocol, overload
+from typing import Literal, Protocol, TypeVar, overload
 
 from mfopt.protocols import Array
 
@@ -41,6 +41,8 @@ class GaussianProcess(Protocol):
     def posterior_gradient(self, X: Array) -> tuple[Array, Array, Array, Array]:
         """Mean, variance and their gradients."""
 
+    # log p(y); with `grad` also its derivatives in (log ℓ_1..d, log scale, log noise, mean), with `rows` also those in
+    # the log noise of each row.
     @overload
     def log_marginal_likelihood(self, grad: Literal[False] = False) -> float: ...
     @overload
@@ -49,8 +51,12 @@ class GaussianProcess(Protocol):
     def log_marginal_likelihood(self, grad: Literal[True], rows: Literal[True]) -> tuple[float, Array, Array]: ...
 
 
-class MakeGP(Protocol):
+Process = TypeVar("Process", bound=GaussianProcess)
+_Made = TypeVar("_Made", bound=GaussianProcess, covariant=True)
+
+
+class MakeGP(Protocol[_Made]):
     """Makes a process without data."""
 
-    def __call__(self, hyper: Hyper) -> GaussianProcess:
+    def __call__(self, hyper: Hyper) -> _Made:
         """The process with these hyper-parameters."""

@@ -1,0 +1,61 @@
+"""What the surrogates with one kernel share: models and coupled models over one kind of process."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+
+from mfopt.hooks import Rows
+from mfopt.protocols import Array, Model
+from mfopt_plugins.method.softening import Softening
+from mfopt_plugins.surrogates.coupled.model import CoupledGP
+from mfopt_plugins.surrogates.given import Given
+from mfopt_plugins.surrogates.gp.evidence import choose_softening
+from mfopt_plugins.surrogates.gp.model import GPModel, fit_together
+from mfopt_plugins.surrogates.gp.process import Hyper, Process
+
+_Kind = TypeVar("_Kind")
+
+
+class KernelSurrogate(Generic[Process]):
+    """Gaussian processes with the kernel of this name; hyper-parameters are learnt unless they are given."""
+
+    def __init__(self, kernel: str, given: Given) -> None:
+        self.kernel = kernel
+        self._given = given
+
+    def make(self, hyper: Hyper) -> Process:
+        """A process without data."""
+        raise NotImplementedError
+
+    def model(self, dim: int, noise: float | None = None) -> GPModel[Process]:
+        """A fresh model without data; `noise` is the known noise variance, None when it is to be learnt."""
+        return GPModel(self.make, self.kernel, dim, noise, self._given)
+
+    def coupled(self, dim: int, noises: Sequence[float | None]) -> CoupledGP[Process]:
+        """A model of several fidelities without data, one known noise variance (or None) per fidelity."""
+        return CoupledGP(self.make, self.kernel, dim, noises, self._given)
+
+    def fit_together(self, models: Sequence[Model], rows: Sequence[Rows], rng: np.random.Generator) -> None:
+        """Learn one kernel for all these models from their rows, (u, y) each, and condition each on its own alone."""
+        fit_together(require_all(GPModel, models), rows, rng)
+
+    def softening(self, u: Array, y: Array, rng: np.random.Generator) -> Softening:
+        """How these values are to be softened to suit the kernel."""
+        return choose_softening(partial(self.model, u.shape[1]), u, y, rng, self._given)
+
+    def options(self) -> Mapping[str, Any]:
+        """The arguments of the constructor, for studies."""
+        return self._given.options()
+
+
+def require_all(kind: type[_Kind], models: Sequence[Model]) -> list[_Kind]:
+    """The models as they are; a TypeError if one is not of this kind."""
+    own: list[_Kind] = [model for model in models if isinstance(model, kind)]
+    if len(own) < len(models):
+        kinds = ", ".join(type(model).__name__ for model in models)
+        raise TypeError(f"models must all be made by this surrogate ({kind.__name__}), got {kinds}")
+    return own

@@ -1,0 +1,164 @@
+"""θ: the hyper-parameters of a process as one vector, with their priors, and the θ that is most likely a posteriori.
+
+θ consists of named parts. Positive hyper-parameters stand in it as logarithms, so that a prior
+
+    log ℓ ~ N(log centre, sigma²)   or, without the logarithm,   ρ ~ N(centre, sigma²)
+
+says by which factor (by how much) they are expected to differ from their centre. A learner says what the parts are
+and how the log likelihood depends on them; the priors, the limits, the entries that are given and the search are here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+from scipy.optimize import minimize
+
+from mfopt.protocols import Array
+
+Name: TypeAlias = str | tuple[str, int]  # of a part; the number tells parts of several levels apart
+# Terms of the log likelihood at θ, which are summed in this order, each with its gradient in θ.
+LogLikelihood: TypeAlias = Callable[[Array], Iterable[tuple[float, Array]]]
+
+AFRESH = 1.5  # growth of the rows after which the previous optimum is not the only start of the next search
+_ITERATIONS = 60  # of L-BFGS-B from one start, at most
+_WIDTH = 4.0  # deviations of the prior on either side of its centre, where a part has no limits
+
+
+@dataclass(frozen=True)
+class Part:
+    """Hyper-parameters that have one name and one prior; all numbers but `sigma` are theirs, not their logarithms."""
+
+    name: Name
+    centre: Array  # of the prior, one entry each
+    sigma: float  # deviation of the prior, for a positive part that of the logarithm
+    positive: bool = True  # stands in θ as logarithms
+    difference: float | None = None  # variance of the difference between two entries; None: entries are independent
+    limits: tuple[float, float] | None = None
+    given: Sequence[float | None] | None = None  # values that are not learnt, None where they are
+
+    def encode(self, values: npt.ArrayLike) -> Array:
+        """The entries of θ for these values; for a positive part, values below its lower limit count as that."""
+        if not self.positive:
+            return np.asarray(values, dtype=np.float64)
+        return np.asarray(np.log(values if self.limits is None else np.maximum(values, self.limits[0])))
+
+    def decode(self, theta: Array) -> Array:
+        """The values for these entries of θ."""
+        return np.asarray(np.exp(theta)) if self.positive else theta
+
+
+class Layout:
+    """θ as a vector that is made of these parts, in this order."""
+
+    def __init__(self, parts: Sequence[Part]) -> None:
+        self._parts = {part.name: part for part in parts}
+        ends = np.cumsum([len(part.centre) for part in parts]).tolist()
+        self._slices = {part.name: slice(end - len(part.centre), end) for part, end in zip(parts, ends, strict=True)}
+        self.centre = self.pack({part.name: part.centre for part in parts})
+        self._sigma = np.concatenate([np.full(len(part.centre), part.sigma) for part in parts])
+        self._precision = self._invert_covariance()
+        self._low, self._high = self._find_limits()
+        self._free = self._low < self._high  # the entries that are learnt; both limits of the others are what is given
+
+    def __len__(self) -> int:
+        return len(self.centre)
+
+    def __getitem__(self, name: Name) -> slice:
+        """Which entries of θ, and so of a gradient in θ, the part of this name takes."""
+        return self._slices[name]
+
+    def pack(self, values: Mapping[Name, npt.ArrayLike]) -> Array:
+        """θ for these values of all parts."""
+        return np.concatenate([part.encode(values[name]) for name, part in self._parts.items()])
+
+    def unpack(self, theta: Array) -> dict[Name, Array]:
+        """The values of all parts for this θ."""
+        return {name: part.decode(theta[self._slices[name]]) for name, part in self._parts.items()}
+
+    def fix(self, theta: Array) -> Array:
+        """The same θ with the entries that are given."""
+        return np.where(self._free, theta, self._low)
+
+    def choose_starts(
+        self, previous: Array | None, afresh: bool, rng: np.random.Generator, width: float = 1.0
+    ) -> list[Array]:
+        """Where a search starts: at the previous optimum, and if `afresh` also at the centre of the priors.
+
+        The first search has no previous optimum. It starts at the centre, and at a draw from the priors with their
+        deviations times `width`.
+        """
+        if previous is None:
+            return [self.centre, self.centre + width * self._sigma * rng.standard_normal(len(self._sigma))]
+        return [previous, self.centre] if afresh else [previous]
+
+    def maximise_posterior(
+        self, likelihood: LogLikelihood, starts: Sequence[Array], iterations: int = _ITERATIONS
+    ) -> Array:
+        """The maximum a posteriori: the best θ within the limits that L-BFGS-B finds from these starts.
+
+        Entries that are given stay.
+        """
+        free, low, high = self._free, self._low, self._high
+
+        def negative(entries: Array) -> tuple[float, Array]:
+            theta = low.copy()
+            theta[free] = entries
+            value, slope = self._log_prior(theta)
+            for term, by_theta in likelihood(theta):
+                value += term
+                slope = slope + by_theta
+            if not (np.isfinite(value) and np.isfinite(slope).all()):
+                return 1e25, np.zeros(len(entries))
+            return -value, -slope[free]
+
+        best, best_value = low.copy(), np.inf
+        for start in starts if free.any() else []:
+            found = minimize(
+                negative,
+                np.clip(start, low, high)[free],
+                jac=True,
+                method="L-BFGS-B",
+                bounds=list(zip(low[free], high[free], strict=True)),
+                options={"maxiter": iterations},
+            )
+            if not found.fun >= best_value:
+                best[free], best_value = found.x, float(found.fun)
+        return best
+
+    def _log_prior(self, theta: Array) -> tuple[float, Array]:
+        """The logarithm of the prior density, up to a constant, and its gradient."""
+        away = theta - self.centre
+        if self._precision is None:
+            scaled = away / self._sigma
+            return -0.5 * float(scaled @ scaled), -scaled / self._sigma
+        slope = -(self._precision @ away)
+        return 0.5 * float(away @ slope), slope
+
+    def _invert_covariance(self) -> Array | None:
+        """The inverse of the prior covariance; None where all parts have independent entries."""
+        if all(part.difference is None for part in self._parts.values()):
+            return None
+        covariance = np.diag(self._sigma**2)
+        for name, part in self._parts.items():
+            if part.difference is not None:
+                # var(a − b) = 2 sigma² − 2 cov(a, b) is the difference that is asked for.
+                block = self._slices[name]
+                covariance[block, block] = part.sigma**2 - 0.5 * part.difference * (1.0 - np.eye(len(part.centre)))
+        return np.asarray(np.linalg.inv(covariance))
+
+    def _find_limits(self) -> tuple[Array, Array]:
+        """The lowest and the highest θ."""
+        low, high = self.centre - _WIDTH * self._sigma, self.centre + _WIDTH * self._sigma
+        for name, part in self._parts.items():
+            block = self._slices[name]
+            if part.limits is not None:
+                low[block], high[block] = part.encode(part.limits)
+            for i, value in enumerate(part.given or []):
+                if value is not None:
+                    low[block][i] = high[block][i] = part.encode([value])[0]
+        return low, high

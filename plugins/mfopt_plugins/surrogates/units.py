@@ -1,0 +1,51 @@
+"""Standard units, in which hyper-parameters are learnt, and the way back to the unit of y."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import sqrt
+
+import numpy as np
+
+from mfopt.protocols import Array
+from mfopt_plugins.surrogates.given import Given
+from mfopt_plugins.surrogates.gp.process import Hyper
+
+
+@dataclass(frozen=True)
+class Standard:
+    """Values y as (y − offset)/unit."""
+
+    offset: float = 0.0
+    unit: float = 1.0
+
+    @classmethod
+    def of(cls, y: Array, noise: float | None) -> Standard:
+        """The mean and the standard deviation of values with this known noise variance."""
+        offset, unit = float(np.mean(y)), float(np.std(y))
+        # Constant values (up to rounding) have no spread of their own: known noise, else their size, stands in.
+        if unit <= 1e-14 * abs(offset) or unit == 0.0:
+            unit = max(sqrt(noise or 0.0), abs(offset)) or 1.0
+        return cls(offset, max(unit, 1e-140))  # its square must not underflow
+
+    def standardise(self, y: Array) -> Array:
+        """Values in standard units."""
+        return np.asarray((y - self.offset) / self.unit)
+
+    def standardise_variance(self, variance: float | None) -> float | None:
+        """A variance in standard units; None stays None."""
+        return None if variance is None else variance / self.unit**2
+
+    def standardise_given(self, given: Given) -> Given:
+        """What is given, in standard units."""
+        mean = None if given.mean is None else (given.mean - self.offset) / self.unit
+        return Given(given.lengthscale, self.standardise_variance(given.scale), mean)
+
+    def restore(self, hyper: Hyper, given: Given, noise: float | None) -> Hyper:
+        """Hyper-parameters in the unit of y; what is given, and the known noise, are taken as they are."""
+        return Hyper(
+            hyper.lengthscale,
+            hyper.scale * self.unit**2 if given.scale is None else given.scale,
+            hyper.noise * self.unit**2 if noise is None else noise,
+            hyper.mean * self.unit + self.offset if given.mean is None else given.mean,
+        )

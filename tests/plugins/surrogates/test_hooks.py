@@ -1,0 +1,26 @@
+"""Which abilities of mfopt/hooks.py the built-in surrogates offer; the type checker compares the signatures."""
+
+import pytest
+
+from mfopt.hooks import CouplesFidelities, FusesBounds, ModelsJointly, SharesKernel, SoftensValues
+from mfopt_plugins.surrogates.ar1 import AR1
+from mfopt_plugins.surrogates.matern import Matern
+from mfopt_plugins.surrogates.se import SE
+from mfopt_plugins.surrogates.se_python import SEPython
+
+HOOKS = {FusesBounds, CouplesFidelities, ModelsJointly, SharesKernel, SoftensValues}
+ONE_KERNEL = {CouplesFidelities, SharesKernel, SoftensValues}
+
+
+@pytest.mark.parametrize(
+    ("surrogate", "offered"),
+    [
+        (SE(), ONE_KERNEL | {FusesBounds}),
+        (Matern(), ONE_KERNEL | {FusesBounds}),
+        (SEPython(), ONE_KERNEL),
+        (AR1(), {ModelsJointly}),
+    ],
+    ids=["se", "matern", "se-python", "ar1"],
+)
+def test_a_surrogate_offers_these_abilities_and_no_others(surrogate, offered):
+    assert {hook for hook in HOOKS if isinstance(surrogate, hook)} == offered
