@@ -106,6 +106,16 @@ def serving(surrogates: Sequence[Surrogate]) -> object:
     return first if len(surrogates) > 1 and all(one is first for one in surrogates) else None
 
 
+def joint_model(
+    surrogates: Sequence[Surrogate], dim: int, noises: Sequence[float | None], coupled: bool
+) -> JointModel | None:
+    """The joint model that the one surrogate of several fidelities offers, if it does; a coupled one if asked for."""
+    one = serving(surrogates)
+    if isinstance(one, ModelsJointly):
+        return one.joint(dim, noises)
+    return one.coupled(dim, noises) if coupled and isinstance(one, CouplesFidelities) else None
+
+
 # ----------------------------------------------------------------------------------------------- acquisitions
 
 

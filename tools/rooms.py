@@ -3,9 +3,9 @@
     python tools/rooms.py check    name every import that the arrows do not allow
     python tools/rooms.py draw     write the table and the diagram into docs/architecture.md
 
-A room is a package or a module at the top of `mfopt`, or a package of `mfopt_plugins`; `mfopt` itself is the front door,
-what `import mfopt` gives. Imports inside functions count like any other. A test runs the check, and fails when the
-page does not show what stands here.
+A room is a package or a module at the top of `mfopt`, or a package of `mfopt_plugins`; `mfopt` itself is the front
+door, what `import mfopt` gives. Imports inside functions count like any other. A test runs the check, and fails when
+the page does not show what stands here.
 """
 
 from __future__ import annotations

@@ -11,9 +11,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from mfopt import registry
-from mfopt.hooks import CouplesFidelities, ModelsJointly, Rows, SharesKernel, serving
+from mfopt.hooks import Rows, SharesKernel, joint_model, serving
 from mfopt.optimizer import Optimizer
-from mfopt.protocols import JointModel, Model, Surrogate
+from mfopt.protocols import Model, Surrogate
 
 _STREAM = 2  # of the generator that models learn with
 _SMALLEST_NOISE = 1e-4  # of the values' variance: learnt noise below it counts as none
@@ -71,24 +71,17 @@ def _fit(
     rng: np.random.Generator,
 ) -> Sequence[Model]:
     """One model per fidelity, fitted to these rows: together where one surrogate serves all and offers it."""
-    one = serving(surrogates)
-    joint = None if one is None else _join(one, dim, noises, coupled)
+    joint = joint_model(surrogates, dim, noises, coupled)
     if joint is not None:
         joint.fit(rows, rng)
         return joint.models
     models = [each.model(dim, noise) for each, noise in zip(surrogates, noises, strict=True)]
-    if one is not None and isinstance(one, SharesKernel):
+    one = serving(surrogates)
+    if isinstance(one, SharesKernel):
         one.fit_together(models, rows, rng)
     else:
         _fit_alone(models, rows, rng)
     return models
-
-
-def _join(one: Surrogate, dim: int, noises: Sequence[float | None], coupled: bool) -> JointModel | None:
-    """The joint model that the surrogate of all fidelities offers, if it does; a coupled one only if asked for."""
-    if isinstance(one, ModelsJointly):
-        return one.joint(dim, noises)
-    return one.coupled(dim, noises) if coupled and isinstance(one, CouplesFidelities) else None
 
 
 def _fit_alone(models: Sequence[Model], rows: Sequence[Rows], rng: np.random.Generator) -> None:

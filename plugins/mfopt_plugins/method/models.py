@@ -21,7 +21,7 @@ from typing import Protocol
 import numpy as np
 from numpy.random import Generator
 
-from mfopt.hooks import CouplesFidelities, FullAcquisition, ModelsJointly, SharesKernel, serving
+from mfopt.hooks import FullAcquisition, SharesKernel, joint_model, serving
 from mfopt.protocols import Array, JointModel, Model, Query, Surrogate
 from mfopt_plugins.method.observations import Observations
 from mfopt_plugins.method.upper_bound import upper_bound
@@ -136,13 +136,12 @@ def _learning(
     coupled: bool,
 ) -> Learning:
     """The way in which models of these surrogates learn."""
-    one = serving(surrogates)
     when = Schedule(observations, seed)
-    if isinstance(one, ModelsJointly):
-        return Jointly(one.joint(dim, noises), when)
-    if coupled and isinstance(one, CouplesFidelities):
-        return Jointly(one.coupled(dim, noises), when)
+    joint = joint_model(surrogates, dim, noises, coupled)
+    if joint is not None:
+        return Jointly(joint, when)
     models = [surrogate.model(dim, noise) for surrogate, noise in zip(surrogates, noises, strict=True)]
+    one = serving(surrogates)
     if isinstance(one, SharesKernel):
         return WithOneKernel(models, one, when)
     return Alone(models, when, max(3, 2 * dim) if own is None else own)

@@ -44,26 +44,32 @@ class PlainBound(AcquisitionDefaults):
 
     def gradient(self, u: Array) -> tuple[Array, Array]:
         """φ and the gradient of the smallest bound at the rows of u."""
-        values, slopes = self.pieces(u)
-        lowest = np.argmin(values, axis=0)
-        rows = np.arange(len(u))
-        return values[lowest, rows], slopes[lowest, rows]
+        return take_lowest(*self.pieces(u))
 
     def pieces(self, u: Array) -> tuple[Array, Array]:
         """Every φ_m at the rows of u, (K, q), and their gradients, (K, q, dim)."""
         values = np.empty((len(self._models), len(u)))
         slopes = np.empty((len(self._models), *u.shape))
-        root = np.sqrt(self._beta)
         for k, (model, zeta) in enumerate(zip(self._models, self._zetas, strict=True)):
-            mean, var, dmean, dvar = model.posterior_gradient(u)
-            sigma = np.sqrt(var)
-            values[k] = mean + root * sigma + zeta
-            # σ has no gradient where it is 0 (at a noiseless row): the mean's alone is used there.
-            half = 0.5 * root / np.where(sigma > 0, sigma, np.inf)
-            slopes[k] = dmean + half[:, None] * dvar
+            value, slopes[k] = upper_bound_gradient(*model.posterior_gradient(u), self._beta)
+            values[k] = value + zeta
         return values, slopes
 
     @property
     def rows(self) -> int:
         """Rows of the largest model: what an evaluation costs."""
         return max(model.n for model in self._models)
+
+
+def upper_bound_gradient(mean: Array, var: Array, dmean: Array, dvar: Array, beta: float) -> tuple[Array, Array]:
+    """μ + β^½ σ at q points, (q,), and its gradient, (q, dim), from a posterior with its gradients."""
+    root, sigma = np.sqrt(beta), np.sqrt(var)
+    # σ has no gradient where it is 0 (at a noiseless row): the mean's alone is used there.
+    half = 0.5 * root / np.where(sigma > 0, sigma, np.inf)
+    return mean + root * sigma, dmean + half[:, None] * dvar
+
+
+def take_lowest(values: Array, slopes: Array) -> tuple[Array, Array]:
+    """φ, (q,), and its gradient, (q, dim), from its pieces, (K, q) and (K, q, dim); at a kink that of the lowest m."""
+    lowest, rows = np.argmin(values, axis=0), np.arange(values.shape[1])
+    return values[lowest, rows], slopes[lowest, rows]

@@ -1,19 +1,24 @@
-"""What the surrogates over mfopt_core share: processes of a named kernel, and the fused bound of eq. (mfgpucbDefn)."""
+"""What mfopt_core does for the surrogates: processes of a named kernel, and the fused bound of eq. (mfgpucbDefn).
+
+A model, or a coupled process, keeps what is found out about points that come back (gp/memory.py) for as long as its
+hyper-parameters stay.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 import mfopt_core
 from mfopt.hooks import FullAcquisition
-from mfopt.protocols import Model
+from mfopt.protocols import Array, BoolArray, Model
+from mfopt_plugins.method.upper_bound import take_lowest, upper_bound_gradient
 from mfopt_plugins.surrogates.base import KernelSurrogate, require_all
-from mfopt_plugins.surrogates.coupled.bound import CoupledBound
-from mfopt_plugins.surrogates.coupled.compiled import CompiledCoupledGP
-from mfopt_plugins.surrogates.coupled.model import CoupledModel
+from mfopt_plugins.surrogates.coupled.model import CoupledGP, CoupledModel
 from mfopt_plugins.surrogates.given import Given
-from mfopt_plugins.surrogates.gp.bound import CompiledBound
-from mfopt_plugins.surrogates.gp.compiled import CompiledModel
+from mfopt_plugins.surrogates.gp.memory import Memory, keys_of
+from mfopt_plugins.surrogates.gp.model import GPModel
 from mfopt_plugins.surrogates.gp.process import Hyper
 
 
@@ -42,3 +47,128 @@ class CompiledSurrogate(KernelSurrogate[mfopt_core.GP]):
         if isinstance(first, CoupledModel) and isinstance(first.joint, CompiledCoupledGP):
             return CoupledBound(first.joint, [model.k for model in require_all(CoupledModel, models)], beta, zetas)
         return CompiledBound(require_all(CompiledModel, models), beta, zetas)
+
+
+class CompiledModel(GPModel[mfopt_core.GP]):
+    """A model over mfopt_core.GP."""
+
+    _memory: Memory | None = None
+
+    def recall(self) -> Memory:
+        """What is kept about points that come back; it starts empty whenever the hyper-parameters have changed."""
+        if self._memory is None or self._memory.gp is not self.gp:
+            self._memory = Memory(self.gp)
+        return self._memory
+
+
+class CompiledBound:
+    """φ(u) = min_m μ_m + β½σ_m + ζ_m over compiled models."""
+
+    def __init__(self, models: Sequence[CompiledModel], beta: float, zetas: Sequence[float]) -> None:
+        self._models = models
+        self._gps = [model.gp for model in models]
+        self._beta = beta
+        self._zetas = np.array(zetas)
+
+    def __call__(self, u: Array) -> Array:
+        """φ at the rows of u."""
+        return mfopt_core.mf_ucb(self._gps, u, self._beta, self._zetas)
+
+    def gradient(self, u: Array) -> tuple[Array, Array]:
+        """φ and the gradient of the smallest φ_m at the rows of u."""
+        return take_lowest(*self.pieces(u))
+
+    def pieces(self, u: Array) -> tuple[Array, Array]:
+        """Every φ_m, (M, q), and their gradients, (M, q, dim)."""
+        return mfopt_core.ucb_pieces(self._gps, u, self._beta, self._zetas)
+
+    def recurring(self, u: Array) -> Array:
+        """φ at points that will come back: what is found out about them is kept."""
+        keys = keys_of(u)
+        bounds = [
+            model.recall().bounds(u, keys, self._beta, zeta)
+            for model, zeta in zip(self._models, self._zetas.tolist(), strict=True)
+        ]
+        return np.asarray(np.min(bounds, axis=0))
+
+    @property
+    def rows(self) -> int:
+        """Rows of the largest model: what an evaluation costs."""
+        return max(model.n for model in self._models)
+
+    def argmax(self, points: Array, avoid: BoolArray | None) -> int:
+        """The row of the largest φ, the first among equals; only rows that could be it are computed."""
+        tracked = [model.recall().track(points) for model in self._models]
+        return mfopt_core.argmax_ucb(tracked, self._beta, self._zetas, avoid)[0]
+
+
+class CompiledCoupledGP(CoupledGP[mfopt_core.GP]):
+    """A coupled process over mfopt_core.GP."""
+
+    _memories: list[Memory] | None = None
+    _finite: tuple[Array, list[Array]] | None = None
+
+    def recall(self, k: int) -> Memory:
+        """What is kept about points of fidelity k that come back; empty whenever the hyper-parameters have changed."""
+        process = self.condition()
+        if self._memories is None or self._memories[0].gp is not process:
+            self._memories = [Memory(process) for _ in self.models]
+        return self._memories[k]
+
+    def encode_set(self, points: Array, k: int) -> Array:
+        """The points of a finite set at fidelity k; for the same array `points`, the same array at every call."""
+        if self._finite is None or self._finite[0] is not points:
+            self._finite = (points, [self.encode(points, j) for j in range(len(self.models))])
+        return self._finite[1][k]
+
+
+class CoupledBound:
+    """φ(u) = min_m μ_m + β½σ_m + ζ_m over these levels, that is fidelities, of one coupled process."""
+
+    def __init__(self, joint: CompiledCoupledGP, levels: Sequence[int], beta: float, zetas: Sequence[float]) -> None:
+        self._joint = joint
+        self._levels = levels
+        self._beta = beta
+        self._zetas = np.array(zetas)
+
+    def __call__(self, u: Array) -> Array:
+        """φ at the rows of u."""
+        mean, var = self._joint.condition().posterior(self._stack(u))
+        return np.asarray(np.min(self._split(mean + np.sqrt(self._beta * var)), axis=0))
+
+    def gradient(self, u: Array) -> tuple[Array, Array]:
+        """φ and the gradient of the smallest φ_m at the rows of u."""
+        return take_lowest(*self.pieces(u))
+
+    def pieces(self, u: Array) -> tuple[Array, Array]:
+        """Every φ_m, (M, q), and their gradients, (M, q, dim)."""
+        posterior = self._joint.condition().posterior_gradient(self._stack(u))
+        values, slopes = upper_bound_gradient(*posterior, self._beta)
+        return self._split(values), slopes[:, : u.shape[1]].reshape(len(self._levels), *u.shape)
+
+    def recurring(self, u: Array) -> Array:
+        """φ at points that will come back: what is found out about them is kept."""
+        keys = keys_of(u)
+        bounds = [
+            self._joint.recall(k).bounds(self._joint.encode(u, k), keys, self._beta, zeta)
+            for k, zeta in zip(self._levels, self._zetas.tolist(), strict=True)
+        ]
+        return np.asarray(np.min(bounds, axis=0))
+
+    @property
+    def rows(self) -> int:
+        """Rows of the process, of all fidelities: what an evaluation costs."""
+        return sum(model.n for model in self._joint.models)
+
+    def argmax(self, points: Array, avoid: BoolArray | None) -> int:
+        """The row of the largest φ, the first among equals; only rows that could be it are computed."""
+        tracked = [self._joint.recall(k).track(self._joint.encode_set(points, k)) for k in self._levels]
+        return mfopt_core.argmax_ucb(tracked, self._beta, self._zetas, avoid)[0]
+
+    def _stack(self, u: Array) -> Array:
+        """The points at all levels, below each other."""
+        return np.vstack([self._joint.encode(u, k) for k in self._levels])
+
+    def _split(self, bounds: Array) -> Array:
+        """φ_m by level, (M, q), from μ_m + β½σ_m at the stacked points."""
+        return np.asarray(bounds.reshape(len(self._levels), -1) + self._zetas[:, None])

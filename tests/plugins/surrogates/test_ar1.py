@@ -5,13 +5,12 @@ import pytest
 
 import mfopt
 from mfopt.protocols import Query, Record
-from mfopt_plugins.method.models import FidelityModels
 from mfopt_plugins.surrogates.ar1 import AR1
 from mfopt_plugins.surrogates.ar1.model import JointGP
 from mfopt_plugins.surrogates.ar1.process import Autoregression
 from mfopt_plugins.surrogates.gp.process import Hyper
 from mfopt_plugins.surrogates.se import SE
-from tests.plugins.runs import FUNCTIONS, SQUARE, quick, run
+from tests.plugins.runs import FUNCTIONS, SQUARE, fidelity_models, quick, run, show
 
 HYPERS = [
     Hyper(np.array([0.4, 0.6]), 2.0, 0.01, 0.3),
@@ -188,13 +187,13 @@ def record(u, fidelity, y):
 
 def test_one_surrogate_for_all_fidelities_makes_one_joint_model():
     one = AR1()
-    both = FidelityModels([one, one], [None, None], [0, 1], 1, 0)
+    both = fidelity_models([one, one], [None, None], [0, 1], 1, 0)
     assert isinstance(both.joint, JointGP)
-    assert FidelityModels([one, AR1()], [None, None], [0, 1], 1, 0).joint is None
-    assert FidelityModels([one, one], [None, None], [1], 1, 0).joint is None
+    assert fidelity_models([one, AR1()], [None, None], [0, 1], 1, 0).joint is None
+    assert fidelity_models([one, one], [None, None], [1], 1, 0).joint is None
     for x in np.linspace(0.0, 1.0, 9):
-        both.add(record(x, 0, cheap(np.array([[x]]))[0]))
-    both.add(record(0.5, 1, 3.0))
+        show(both, record(x, 0, cheap(np.array([[x]]))[0]))
+    show(both, record(0.5, 1, 3.0))
     both.update()
     assert [model.n for model in both.models] == [9, 1]
     mean, sigma = both.at(np.array([0.5]))
@@ -204,28 +203,28 @@ def test_one_surrogate_for_all_fidelities_makes_one_joint_model():
 
 def test_the_joint_model_relearns_when_any_fidelity_has_grown():
     one = AR1()
-    both = FidelityModels([one, one], [None, None], [0, 1], 1, 0)
+    both = fidelity_models([one, one], [None, None], [0, 1], 1, 0)
     fits = []
     inner = both.joint.fit
     both.joint.fit = lambda rows, rng: (fits.append([len(y) for _, y in rows]), inner(rows, rng))
     for i in range(24):
-        both.add(record(i / 24, 0, np.sin(i)))
+        show(both, record(i / 24, 0, np.sin(i)))
     both.update()
-    both.add(record(0.3, 0, 0.0))
+    show(both, record(0.3, 0, 0.0))
     both.update()
     assert fits == [[24, 0]]
     assert [model.n for model in both.models] == [25, 0]
-    both.add(record(0.3, 1, 1.0))
+    show(both, record(0.3, 1, 1.0))
     both.update()
     assert fits == [[24, 0], [25, 1]]
 
 
 def test_pending_points_shrink_the_joint_posterior_for_a_while():
     one = AR1()
-    both = FidelityModels([one, one], [0.0, 0.0], [0, 1], 1, 0)
+    both = fidelity_models([one, one], [0.0, 0.0], [0, 1], 1, 0)
     for i in range(6):
-        both.add(record(i / 5, 0, np.sin(i)))
-        both.add(record(i / 5, 1, np.sin(i) + 0.1 * i))
+        show(both, record(i / 5, 0, np.sin(i)))
+        show(both, record(i / 5, 1, np.sin(i) + 0.1 * i))
     both.update()
     at = np.array([0.33])
     before = both.at(at)

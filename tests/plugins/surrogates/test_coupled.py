@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 import mfopt
 from mfopt.errors import InputError
 from mfopt.protocols import Query, Record
-from mfopt_plugins.method.models import FidelityModels
 from mfopt_plugins.strategies.mf_gp_ucb import MFGPUCB
 from mfopt_plugins.surrogates.coupled.model import CoupledGP
 from mfopt_plugins.surrogates.given import Given
@@ -17,7 +16,7 @@ from mfopt_plugins.surrogates.matern import Matern
 from mfopt_plugins.surrogates.se import SE
 from mfopt_plugins.surrogates.se_python import SEPython
 from tests.core.reference import PlainGP
-from tests.plugins.runs import FUNCTIONS, SQUARE, quick, run
+from tests.plugins.runs import FUNCTIONS, SQUARE, fidelity_models, quick, run, show
 
 CODES = np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 1.0]])
 
@@ -187,18 +186,18 @@ def record(u, fidelity, y):
 
 def test_fidelities_are_coupled_where_the_method_asks_and_one_surrogate_serves_all():
     one = SE()
-    assert isinstance(FidelityModels([one, one], [None] * 2, [0, 1], 2, 0, coupled=True).joint, CoupledGP)
-    assert FidelityModels([one, one], [None] * 2, [0, 1], 2, 0).joint is None
-    assert FidelityModels([one, SE()], [None] * 2, [0, 1], 2, 0, coupled=True).joint is None
-    assert FidelityModels([one, one], [None] * 2, [1], 2, 0, coupled=True).joint is None
+    assert isinstance(fidelity_models([one, one], [None] * 2, [0, 1], 2, 0, coupled=True).joint, CoupledGP)
+    assert fidelity_models([one, one], [None] * 2, [0, 1], 2, 0).joint is None
+    assert fidelity_models([one, SE()], [None] * 2, [0, 1], 2, 0, coupled=True).joint is None
+    assert fidelity_models([one, one], [None] * 2, [1], 2, 0, coupled=True).joint is None
 
 
 def test_pending_points_shrink_the_posterior_for_a_while():
     one = SE()
-    both = FidelityModels([one, one], [None] * 2, [0, 1], 2, 0, coupled=True)
+    both = fidelity_models([one, one], [None] * 2, [0, 1], 2, 0, coupled=True)
     for k, (u, y) in enumerate(rows([9, 5])):
         for point, value in zip(u, y, strict=True):
-            both.add(record(point, k, value))
+            show(both, record(point, k, value))
     both.update()
     at = np.array([0.33, 0.5])
     before = both.at(at)

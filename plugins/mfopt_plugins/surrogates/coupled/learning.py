@@ -17,7 +17,6 @@ import numpy as np
 
 from mfopt.hooks import Rows
 from mfopt.protocols import Array
-from mfopt_plugins.surrogates.coupled.codes import encode
 from mfopt_plugins.surrogates.given import Given
 from mfopt_plugins.surrogates.gp.process import GaussianProcess, Hyper, MakeGP
 from mfopt_plugins.surrogates.priors import lengthscale_part, mean_part, noise_part, scale_part
@@ -60,9 +59,9 @@ def unpack(layout: Layout, theta: Array) -> CoupledHyper:
 
 
 def learn(make: MakeGP[GaussianProcess], rows: Sequence[Rows], layout: Layout, starts: Sequence[Array]) -> Array:
-    """The maximum a posteriori for rows, (u, y) per fidelity, in standard units."""
-    count, dim = len(rows), rows[0][0].shape[1]
-    u, level, y = stack([(encode(points, k, count), values) for k, (points, values) in enumerate(rows)])
+    """The maximum a posteriori for rows of coded points, one (u, y) per fidelity, in standard units."""
+    count, dim = len(rows), layout["lengthscale"].stop
+    u, level, y = stack(rows)
 
     def likelihood(theta: Array) -> list[tuple[float, Array]]:
         hyper = unpack(layout, theta)

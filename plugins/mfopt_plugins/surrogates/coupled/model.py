@@ -1,10 +1,10 @@
 """One process over points and fidelities: f(u, m), seen through one Model per fidelity.
 
-Each step from a fidelity to the next is a coordinate of its own (codes.py), and κ((u, m), (u′, m′)) is the kernel at
-the points (u, c(m)) and (u′, c(m′)). A long length-scale of a step says that the two fidelities are nearly the same
-function, a short one that they have nothing in common; it is learnt like any other (learning.py). So all fidelities
-have one kernel in u (the paper's assumption), a cheap value also tells something about the target, and how much is
-learnt, not assumed.
+Each step from a fidelity to the next is a coordinate of its own: fidelity k of K has the code c(k) ∈ {0, 1}^(K−1) whose
+first k entries are 1, and κ((u, m), (u′, m′)) is the kernel at the points (u, c(m)) and (u′, c(m′)). A long
+length-scale of a step says that the two fidelities are nearly the same function, a short one that they have nothing in
+common; it is learnt like any other (learning.py). So all fidelities have one kernel in u (the paper's assumption), a
+cheap value also tells something about the target, and how much is learnt, not assumed.
 
 The paper conditions each fidelity on its own values alone; docs/defaults.md says why this is the default.
 """
@@ -18,9 +18,7 @@ import numpy as np
 
 from mfopt.hooks import Rows
 from mfopt.protocols import Array
-from mfopt_plugins.surrogates.coupled.codes import encode
 from mfopt_plugins.surrogates.coupled.learning import CoupledHyper, lay_out, learn, unpack
-from mfopt_plugins.surrogates.coupled.process import CoupledProcess
 from mfopt_plugins.surrogates.given import Given
 from mfopt_plugins.surrogates.gp.process import MakeGP, Process
 from mfopt_plugins.surrogates.rows import thin
@@ -63,7 +61,7 @@ class CoupledGP(Generic[Process]):
         if afresh:
             self._searched = sum(counts)
         starts = layout.choose_starts(self._learnt, afresh, rng)
-        some = [(u, standard.standardise(y)) for u, y in thin(self._rows, rng)]
+        some = [(self.encode(u, k), standard.standardise(y)) for k, (u, y) in enumerate(thin(self._rows, rng))]
         self._learnt = learn(self._make, some, layout, starts)
         self._process = self._make_process(unpack(layout, self._learnt), standard)
 
@@ -73,7 +71,7 @@ class CoupledGP(Generic[Process]):
 
     def encode(self, u: Array, k: int) -> Array:
         """The points (u, c(k)) of the process."""
-        return encode(u, k, len(self._noises))
+        return _encode(u, k, len(self._noises))
 
     def count(self, k: int) -> int:
         """Number of rows of fidelity k."""
@@ -160,3 +158,51 @@ class CoupledModel(Generic[Process]):
     def describe(self) -> Mapping[str, Any]:
         """Hyper-parameters of this fidelity, in the unit of y."""
         return self.joint.describe(self.k)
+
+
+class CoupledProcess(Generic[Process]):
+    """The process with fixed hyper-parameters, in the unit of y.
+
+    Rows are added behind those that are there, whatever their fidelity, which costs O(n²) a row. They are only brought
+    up to date by `follow`, so that rows which come and go unseen cost nothing.
+    """
+
+    def __init__(self, make: MakeGP[Process], hyper: CoupledHyper) -> None:
+        self.hyper = hyper
+        self._gp = make(hyper.kernel)
+        self._order: list[int] = []  # the fidelity of each row of the process
+        self._matching = 0  # how many leading rows of the process still match those of the fidelities
+
+    def forget(self, k: int, n: int) -> None:
+        """Note that only the first n rows of fidelity k are left."""
+        forgotten = np.flatnonzero(np.array(self._order, dtype=np.int64) == k)[n:]
+        if len(forgotten):
+            self._matching = min(self._matching, int(forgotten[0]))
+
+    def follow(self, rows: Sequence[Rows]) -> Process:
+        """The process, conditioned on these rows, (u, y) per fidelity.
+
+        They are those of the last call, less those forgotten since, with others behind them.
+        """
+        if self._matching == len(self._order) == sum(len(y) for _, y in rows):
+            return self._gp
+        if self._matching < len(self._order):
+            self._gp.truncate(self._matching)
+            del self._order[self._matching :]
+        for k, (u, y) in enumerate(rows):
+            known = self._order.count(k)
+            if known < len(y):
+                noises = np.full(len(y) - known, self.hyper.noises[k])
+                self._gp.extend(_encode(u[known:], k, len(rows)), y[known:], noises)
+                self._order += [k] * (len(y) - known)
+        self._matching = len(self._order)
+        return self._gp
+
+
+def _encode(u: Array, k: int, count: int) -> Array:
+    """The points (u, c(k)) for fidelity k of `count`."""
+    dim = u.shape[1]
+    coded = np.zeros((len(u), dim + count - 1))
+    coded[:, :dim] = u
+    coded[:, dim : dim + k] = 1.0
+    return coded
