@@ -16,7 +16,7 @@ _LONG: Any = {"ftol": 1e-16, "gtol": 1e-10, "maxiter": 300}
 
 
 def maximum(function: Callable[[Array], Array], dim: int, starts: int) -> tuple[Array, float]:
-    """The point of the maximum and its value: short ascents from many random points, then long ones from the best ends.
+    """The point of the maximum and its value: short ascents from good random points, then long ones from the best ends.
 
     The function takes rows.
     """
