@@ -115,8 +115,10 @@ def write_table(runs: dict[int, list[tuple[Curve, Curve]]], capital: float) -> N
     print(table)
     here = Path(__file__).with_suffix(".json")
     here.write_text(json.dumps({"problem": PROBLEM, "capital": capital, "workers": figures}, indent=1) + "\n")
-    seeds = len(runs[first])
-    made = f"mfopt {mfopt.__version__}, `make asynchronous`: medians over {seeds} seeds; time and capital in target queries."
+    made = (
+        f"mfopt {mfopt.__version__}, `make asynchronous`: medians over {len(runs[first])} seeds; time and capital in "
+        f"target queries."
+    )
     write_section(ROOT / "docs" / "parallel.md", "asynchronous", f"{made}\n\n{table}")
 
 

@@ -16,8 +16,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from mfopt import hooks  # noqa: E402
-from tools.pages import ROOT, write_section  # noqa: E402
+from mfopt import hooks
+from tools.pages import ROOT, write_section
 
 PAGE = ROOT / "docs" / "write-a-plugin.md"
 SECTION = "hooks"
