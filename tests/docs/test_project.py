@@ -1,4 +1,4 @@
-"""CONTRIBUTING.md, CITATION.cff and the glossary name what exists."""
+"""CONTRIBUTING.md, CITATION.cff and the map of the README name what exists."""
 
 import re
 from pathlib import Path
@@ -12,9 +12,8 @@ PYPROJECT = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
 
 def test_the_citation_has_the_version_and_address_of_the_package():
     citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
-    assert (
-        re.search(r"^version: (.*)$", citation, re.MULTILINE)[1] == re.search(r'^version = "(.*)"', PYPROJECT, re.M)[1]
-    )
+    version = re.search(r'^version = "(.*)"', PYPROJECT, re.MULTILINE)[1]
+    assert f"\nversion: {version}\n" in citation
     assert re.search(r"^repository-code: (.*)$", citation, re.MULTILINE)[1] in PYPROJECT
 
 
