@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import sys
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
@@ -102,9 +103,14 @@ def table(regrets: dict[tuple[str, str, int], float], seeds: int) -> str:
         cells = []
         for column in COLUMNS:
             found = [regrets[row, column, seed] for seed in range(seeds)]
-            cells.append(f"{np.median(found):.0e} ({min(found):.0e} to {max(found):.0e})")
+            cells.append(f"{_power(np.median(found))} ({_power(min(found))} to {_power(max(found))})")
         lines.append(f"| {row} | {' | '.join(cells)} |")
     return "\n".join(lines)
+
+
+def _power(number: float) -> str:
+    """One digit and its power of ten, as 3e-5."""
+    return re.sub(r"e([-+])0", r"e\1", f"{number:.0e}").replace("e+0", "")
 
 
 def main() -> None:

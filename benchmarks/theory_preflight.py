@@ -110,7 +110,7 @@ def row(name: str, outcomes: Sequence[Outcome], capital: float) -> str:
         f"{np.median([one.share for one in outcomes]):.2f}",
         _queries(single, capital),
         _queries(multi, capital),
-        f"{_queries(np.median(corrected), capital)} ({len(corrected)} seeds)" if corrected else "–",
+        f"{_queries(np.median(corrected), capital)} ({len(corrected)} of {len(outcomes)})" if corrected else "–",
         _ratio(advised, single, capital),
     ]
     return f"| {' | '.join(cells)} |"
