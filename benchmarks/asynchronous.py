@@ -14,6 +14,7 @@ import argparse
 import heapq
 import json
 import os
+import sys
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from pathlib import Path
@@ -21,18 +22,19 @@ from typing import Any
 
 for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(variable, "1")  # before NumPy is loaded: small matrices gain nothing from threads
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import numpy as np  # noqa: E402
 
 import mfopt  # noqa: E402
 from mfopt.protocols import Array  # noqa: E402
 from mfopt.regret import Aggregate, Curve, aggregate  # noqa: E402
+from tools.pages import ROOT, write_section  # noqa: E402
 
 PROBLEM = "hartmann3"
 SPREAD = 0.25  # of the logarithm of an evaluation's duration
 GOALS = (1e-2, 1e-3, 1e-4)
 COLOURS = ("#222222", "#4477aa", "#228833", "#ee6677", "#aa3377", "#ccbb44")
-ROOT = Path(__file__).resolve().parents[1]
 
 
 def simulate(workers: int, capital: float, seed: int) -> tuple[Curve, Curve]:
@@ -113,10 +115,11 @@ def write_table(runs: dict[int, list[tuple[Curve, Curve]]], capital: float) -> N
     print(table)
     here = Path(__file__).with_suffix(".json")
     here.write_text(json.dumps({"problem": PROBLEM, "capital": capital, "workers": figures}, indent=1) + "\n")
-    page = ROOT / "docs" / "parallel.md"
-    start, end = "<!-- asynchronous -->", "<!-- end of asynchronous -->"
-    before, rest = page.read_text(encoding="utf-8").split(start)
-    page.write_text(f"{before}{start}\n{table}\n{end}{rest.split(end)[1]}", encoding="utf-8")
+    made = (
+        f"mfopt {mfopt.__version__}, `make asynchronous`: medians over {len(runs[first])} seeds; time and capital in "
+        f"target queries."
+    )
+    write_section(ROOT / "docs" / "parallel.md", "asynchronous", f"{made}\n\n{table}")
 
 
 def draw(runs: dict[int, list[tuple[Curve, Curve]]], capital: float, seeds: int, path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Settings of mf-gp-ucb compared on families of problems that are none of the six of the paper (docs/defaults.md).
+"""Settings of mf-gp-ucb on families of problems that are none of the six of the paper (benchmarks/experiments.md).
 
     python families.py before --seeds 2            # run all problems with the defaults; kept in results/families/
     python families.py wide --seeds 2 --options '{"beta_factor": 0.5}'

@@ -17,7 +17,10 @@ _ONE_THREAD = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM
 if not _ONE_THREAD.items() <= os.environ.items():  # BLAS reads them when it is loaded, which may have happened already
     os.execve(sys.executable, [sys.executable, *sys.argv], {**os.environ, **_ONE_THREAD})
 
-HERE = Path(__file__).parent
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent))
+
+from tools.pages import write_section  # noqa: E402
 
 
 def best_seconds(
@@ -67,8 +70,4 @@ def record(section: str, table: str, data: Mapping[str, Any]) -> None:
     """Print the table, write it into its section of RESULTS.md, and the figures into <section>.json."""
     print(table)
     (HERE / f"{section}.json").write_text(json.dumps(data, indent=1) + "\n")
-    path = HERE / "RESULTS.md"
-    start, end = f"<!-- {section} -->", f"<!-- end of {section} -->"
-    text = path.read_text()
-    before, rest = text.split(start)
-    path.write_text(f"{before}{start}\n{table}\n{end}{rest.split(end)[1]}")
+    write_section(HERE / "RESULTS.md", section, table)

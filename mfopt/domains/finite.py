@@ -19,7 +19,7 @@ class FiniteSet:
 
     `names` are those of the columns: x0, x1, ..., or a DataFrame's own, unless given.
 
-    Repeated rows are one point, which goes by the index of its first row. Each column is scaled to [0, 1] by its
+    Repeated rows are one point, whose index is that of the first of them. Each column is scaled to [0, 1] by its
     own smallest and largest value; a constant column becomes 0.5. Values are compared exactly. Candidates
     closer to each other than a float64 of the scaled column resolves cannot be told apart by any model: the
     first of them stands for all.

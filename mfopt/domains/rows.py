@@ -1,4 +1,4 @@
-"""RowIndex: finds rows of a float64 matrix by exact value, in memory of two integers a row."""
+"""RowIndex: finds rows of a float64 matrix by exact value, with two integers of memory per row."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _SHIFT = np.uint64(32)
 
 
 class RowIndex:
-    """Sorted 64-bit hashes of the rows, with the rows themselves as judges of equality. −0.0 equals 0.0."""
+    """Sorted 64-bit hashes of the rows; rows of equal hash are compared value by value. −0.0 equals 0.0."""
 
     def __init__(self, rows: Array) -> None:
         self._rows = rows

@@ -7,8 +7,8 @@
     gp-sample, gp-scaled                                        random functions, see gp_sample and gp_scaled
 
 A name may carry options: "borehole:costs=[0.1,1]" is borehole with other costs (every problem takes those),
-"gp-sample:dim=1,seed=3" is gp_sample(dim=1, seed=3), and "package.module.maker:size=3" is the Benchmark that this
-function of yours returns when it is called with size=3.
+"gp-sample:dim=1,seed=3" is gp_sample(dim=1, seed=3), and "package.module.maker:size=3" is the Benchmark that
+your function package.module.maker returns when it is called with size=3.
 """
 
 from __future__ import annotations

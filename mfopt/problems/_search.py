@@ -16,7 +16,7 @@ _LONG: Any = {"ftol": 1e-16, "gtol": 1e-10, "maxiter": 300}
 
 
 def maximum(function: Callable[[Array], Array], dim: int, starts: int) -> tuple[Array, float]:
-    """Where it is, and its value: short ascents from the best of many random points, long ones from the best of these.
+    """The point of the maximum and its value: short ascents from good random points, then long ones from the best ends.
 
     The function takes rows.
     """

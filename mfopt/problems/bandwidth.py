@@ -23,7 +23,7 @@ _DEVIATIONS = np.array([1.0, 0.35, 0.25])
 
 
 def kde() -> Benchmark:
-    """The problem; a target query costs 100 times as much, which is what its sums over all pairs take."""
+    """The problem. A target query costs 100 times as much as a cheap one: it sums over 100 times as many pairs."""
     return Benchmark(
         name="kde",
         functions=[_likelihood(size) for size in SIZES],

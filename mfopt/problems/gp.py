@@ -1,9 +1,9 @@
 """Problems drawn at random: functions from Gaussian processes that lie within ζ of each other.
 
     gp_sample   the paper's generative process (section "The Generative Process"), for few dimensions
-    gp_scaled   a relative of it that can be had in any dimension and for any ζ
+    gp_scaled   a relative of it that works in any dimension and for any ζ
 
-A draw depends on its arguments alone. Optimum and zetas are computed: by ascents from many starts.
+A draw depends on its arguments alone. The optimum and ζ are computed by ascents from many starts.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def gp_sample(
     seed: int = 0,
     zetas: Sequence[float] | None = None,
 ) -> Benchmark:
-    """f⁽¹⁾..f⁽ᴹ⁾ ~ GP(0, κ) on [0, 1]^dim, given that ‖f⁽ᴹ⁾ − f⁽ᵐ⁾‖∞ ≤ ζ_m on a grid of some thousand points.
+    """f⁽¹⁾..f⁽ᴹ⁾ ~ GP(0, κ) on [0, 1]^dim, given that ‖f⁽ᴹ⁾ − f⁽ᵐ⁾‖∞ ≤ ζ_m on a grid of a few thousand points.
 
     kernel   "se", "matern12", "matern32" or "matern52", with κ(x, x) = 1 and this length-scale; or any stationary κ
              as a function of rows a (n, dim) and b (q, dim), which has its own scales

@@ -25,7 +25,7 @@ def _low(x: Array) -> Array:
 
 
 def illustration() -> Benchmark:
-    """The problem."""
+    """Two hills on [0, 1], with costs 1 and 10."""
     return Benchmark(
         name="illustration",
         functions=[_low, _high],

@@ -7,7 +7,7 @@
     bounds        the capital thresholds Λ_1, Λ_2 and the bounds on the simple regret
     generative    f⁽¹⁾..f⁽ᴹ⁾ sampled given A2, and ξ = P(A2)
     counting      T⁽ᵐ⁾_n(A) from a history
-    contract      a given ζ_m held against every pair of values
+    contract      every pair of values compared with the ζ_m that were given
 
 Where the paper's statements and proofs differ, docs/theory.md says what is used and why.
 """

@@ -1,4 +1,4 @@
-"""ζ as a contract: when ζ_m was given, every pair of values at one point tests it.
+"""ζ as a contract: where ζ_m was given, every pair of values at one point tests it.
 
 |f⁽ˡ⁾ − f⁽ᵐ⁾| ≤ |f⁽ˡ⁾ − f⁽ᴹ⁾| + |f⁽ᴹ⁾ − f⁽ᵐ⁾| ≤ ζ_l + ζ_m at every point. Noise may stretch a difference: three
 standard deviations of it are taken off first. The theorems assume A2, so from the first violation on they promise
@@ -61,7 +61,7 @@ def allowed(zeta_low: float, zeta_high: float) -> float:
 
 
 def excess(difference: float, noise: float) -> float:
-    """What of a difference of two values noise of this variance (of the difference) does not explain."""
+    """The part of a difference that noise does not explain; `noise` is the variance of the difference."""
     return max(0.0, abs(difference) - NOISE_DEVIATIONS * sqrt(noise))
 
 
@@ -69,7 +69,7 @@ def violations(history: Rows, zetas: Sequence[float | None], noises: Sequence[fl
     """Every pair of a history that contradicts the ζ given, in the order told.
 
     `zetas` has one entry per fidelity, None where nothing was given (such pairs test nothing); `noises` are the
-    variances of the values, 0 by default. A value is held against the last one of each other fidelity at that point.
+    variances of the values, 0 by default. A value is compared with the last one of each other fidelity at that point.
     """
     noise = [0.0] * len(zetas) if noises is None else list(noises)
     if len(noise) != len(zetas):

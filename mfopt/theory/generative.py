@@ -1,8 +1,8 @@
 """The generative process (section "The Generative Process"): f⁽¹⁾..f⁽ᴹ⁾ ~ GP(0, κ), kept when every
 ‖f⁽ᴹ⁾ − f⁽ᵐ⁾‖∞ ≤ ζ_m (condition A2), on a finite set or a grid; and ξ = P(A2).
 
-Plain rejection needs about 1/ξ draws. The sequential sampler gives draws of the same distribution, and looks only where
-A2 can hold. With K = ΦΦᵀ and f⁽ᵐ⁾ = Φ z_m, z_m ~ N(0, I_r) (theory.kernels.factor), let w_m = z_m − z_M:
+Plain rejection needs about 1/ξ draws. The sequential sampler draws from the same distribution, but looks only where A2
+can hold. With K = ΦΦᵀ and f⁽ᵐ⁾ = Φ z_m, z_m ~ N(0, I_r) (theory.kernels.factor), let w_m = z_m − z_M:
 
     w_1 .. w_{M−1} have coordinates of covariance I + 11ᵀ, independent from coordinate to coordinate;
     w_k given w_1 .. w_{k−1}  ~ N((w_1 + .. + w_{k−1})/k, (k+1)/k)   coordinate by coordinate;

@@ -1,8 +1,9 @@
 """Information gain of sets of points, and its maximum Ψ_n(A) (Definition (infGain)).
 
-Two ways, for two questions. What a given sequence of points tells, and which points tell most, come from a model: the
-posterior variances of an incremental Cholesky factorisation, one row per point (Lemma (IGformula)). How large Ψ_n(A)
-can be at most, for n far beyond what a model holds, comes from the concave relaxation over weights of the points.
+Two questions are answered in two ways. How much a given sequence of points tells, and which points tell most, is
+computed from a model: the posterior variances of an incremental Cholesky factorisation, one row per point (Lemma
+(IGformula)). How large Ψ_n(A) can be at most, for n far beyond what a model can hold, comes from the concave relaxation
+over weights of the points.
 
 A model is any `protocols.Model` without data and with known hyper-parameters, for example
 `mfopt_plugins.surrogates.se.SE(lengthscale=1.0, scale=1.0, mean=0.0).model(dim, noise)`.
@@ -30,7 +31,7 @@ _RANK = 1e-12
 def information_gain(model: Model, points: Array, noise: float) -> float:
     """I(y_A; f_A) = ½ Σ_t log(1 + σ²_{t−1}(x_t)/η²), Lemma (IGformula); `noise` is η².
 
-    The points are given to the model one by one, and taken back.
+    The points are added to the model one by one, and removed again at the end.
     """
     points = as_points(points)
     start = _require_empty(model, noise)

@@ -15,10 +15,23 @@ BLOCKS = [
     )
     if not re.match(r"# \S+\.py\n", code)  # a file of the page on simulators, see test_run_readme.py
 ]
+NUMBER = r"[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?"
 
 
 def test_the_examples_are_there():
     assert [title for title, _ in BLOCKS] == ["Ask and tell", "A finite set", "A constrained box", "In parallel"]
+
+
+def test_the_reason_that_is_shown_is_the_one_that_the_first_example_gives():
+    text = README.read_text(encoding="utf-8")
+    shown = re.search(r"for trial (\d+) of the first example.*?\n\n((?:    .*\n)+)", text)
+    trials = []
+    exec(BLOCKS[0][1].replace("opt.ask()", "opt.ask()\n    trials.append(trial)"), {"trials": trials})
+    printed = str(trials[int(shown[1])].reason)
+    assert re.split(NUMBER, printed)[0] == re.split(NUMBER, shown[2].strip())[0]
+    # Another BLAS may round differently.
+    pairs = zip(re.findall(NUMBER, printed), re.findall(NUMBER, shown[2]), strict=True)
+    assert all(float(a) == pytest.approx(float(b), rel=0.2, abs=1e-3) for a, b in pairs)
 
 
 @pytest.mark.parametrize(("title", "code"), BLOCKS, ids=[title for title, _ in BLOCKS])

@@ -1,0 +1,24 @@
+"""docs/defaults.md: its program runs, and the settings that it names exist."""
+
+import inspect
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+from mfopt_plugins.strategies.mf_gp_ucb import MFGPUCB
+
+PAGE = (Path(__file__).resolve().parents[2] / "docs" / "defaults.md").read_text(encoding="utf-8")
+
+
+def test_the_program_of_the_page_runs():
+    (code,) = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, encoding="utf-8")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("initial design: fidelity 0, point 1 of")
+
+
+def test_every_setting_of_the_page_is_one_of_the_strategy():
+    settings = set(inspect.signature(MFGPUCB).parameters)
+    named = {name for call in re.findall(r"MFGPUCB\(([^)]*)\)", PAGE) for name in re.findall(r"(\w+)=", call)}
+    assert {"coupled", "softened", "doubt", "affine", "initial_capital", "gammas", "beta_factor"} <= named <= settings
