@@ -17,6 +17,7 @@ from typing import Any
 
 from mfopt.checks import one_or_each, shown
 from mfopt.errors import MfoptError, PluginError, UnknownPlugin
+from mfopt.hooks import DescribesOptions
 
 SURROGATES, MAXIMISERS, STRATEGIES = "mfopt.surrogates", "mfopt.maximisers", "mfopt.strategies"
 
@@ -53,7 +54,7 @@ def plugins() -> list[Plugin]:
 def resolve(group: str, given: object) -> Any:
     """The plugin that `given` means: an installed name, or an instance; checked against the group's protocol."""
     if isinstance(given, str):
-        return _load(group, given)
+        return make(group, given)
     if isinstance(given, type):
         raise PluginError(f"a {_WORDS[group]} is given by name or as an instance, got the class {given.__qualname__}")
     if given is None:
@@ -74,11 +75,6 @@ def name_of(group: str, given: object) -> tuple[str, str | None]:
     if not isinstance(given, str):
         return _describe(given), None
     return repr(given), " and ".join(" ".join(_distribution(point)) for point in entry_points(group=group, name=given))
-
-
-def make(group: str, name: str, options: Mapping[str, Any]) -> Any:
-    """The installed plugin `name`, made with these options of its constructor."""
-    return _load(group, name, options)
 
 
 def called_with(group: str, given: object) -> tuple[str | None, dict[str, Any] | None]:
@@ -104,9 +100,8 @@ def _options(given: object) -> dict[str, Any] | None:
     if kind.__init__ is object.__init__:
         return {}
     parameters = list(inspect.signature(kind.__init__).parameters.values())[1:]
-    tell = getattr(given, "options", None)
-    if callable(tell):
-        known = dict(tell())
+    if isinstance(given, DescribesOptions) and callable(given.options):  # not an attribute of this name
+        known = dict(given.options())
         if set(known) != {p.name for p in parameters}:  # one that is left out would be lost
             return None
     else:
@@ -120,7 +115,8 @@ def _options(given: object) -> dict[str, Any] | None:
     return {key: value for key, value in known.items() if repr(value) != repr(defaults.get(key))}
 
 
-def _load(group: str, name: str, options: Mapping[str, Any] | None = None) -> Any:
+def make(group: str, name: str, options: Mapping[str, Any] | None = None) -> Any:
+    """The installed plugin `name`, made with these options of its constructor and checked against its protocol."""
     points = _distinct(entry_points(group=group, name=name))
     if not points:
         raise _unknown(group, name)

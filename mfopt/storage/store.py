@@ -27,7 +27,7 @@ class Header:
     name: str
     created: str  # UTC, ISO 8601
     mfopt: str  # the version that made it
-    spec: Mapping[str, Any]  # see spec.py
+    spec: Mapping[str, Any]  # see header.py
     crc: int  # of the spec as it is written
 
     @property

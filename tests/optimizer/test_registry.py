@@ -176,6 +176,13 @@ class Forgetful(RandomMaximiser):
         return {"scale": self.scale}
 
 
+class Named(RandomMaximiser):
+    """Has a parameter called as the method that tells options is."""
+
+    def __init__(self, options=None):
+        self.options = options
+
+
 class Hidden(RandomMaximiser):
     def __init__(self, scale=1.0):
         self.square = scale**2
@@ -205,6 +212,7 @@ class Picky(RandomMaximiser):
         (Kept(step=(1.0,)), {"step": (1.0,)}),
         (Told(), {}),
         (Told(3.0), {"scale": 3.0}),
+        (Named({"a": 1}), {"options": {"a": 1}}),
         (Forgetful(3.0, 1.0), None),
         (Hidden(3.0), None),
         (Misleading(3.0), None),

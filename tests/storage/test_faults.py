@@ -113,7 +113,8 @@ class Interrupt:
 
     def called(self, frame, event, argument):
         name = frame.f_code.co_filename
-        ours = f"{os.sep}mfopt{os.sep}storage{os.sep}" in name or name.endswith(("optimizer.py", "learner.py"))
+        rooms = [f"{os.sep}mfopt{os.sep}{room}{os.sep}" for room in ("storage", "run")]
+        ours = any(room in name for room in rooms) or name.endswith("optimizer.py")
         return self.line if ours and "tests" not in name else None
 
     def line(self, frame, event, argument):
@@ -143,7 +144,7 @@ def test_an_interruption_between_any_two_lines_leaves_the_optimiser_right(storag
     lines, opt, interrupted = 0, None, True
     while interrupted:
         lines += 1 if FULL else 31
-        if opt is None or opt._books.next_id > 50:
+        if opt is None or opt._session.ledger.next_id > 50:
             opt = study(storage, study=f"until line {lines}")
         opt.ask(2)
         try:
@@ -153,7 +154,7 @@ def test_an_interruption_between_any_two_lines_leaves_the_optimiser_right(storag
         except KeyboardInterrupt:
             pass
         opt.refresh()
-        there = Study.open(storage, opt._log.name)
+        there = Study.open(storage, opt._session.log.name)
         assert books(opt) == books(there), lines
         there.close()
         asked = [trial.x.tobytes() for trial in opt.pending]
@@ -211,7 +212,7 @@ def test_a_disk_that_fills_up_at_any_write_costs_nothing(tmp_path, uninterrupted
 def test_a_full_database_is_called_full(tmp_path):
     opt = study(tmp_path / "a.db")
     trial = opt.ask()
-    database = opt._log.store.database
+    database = opt._session.log.store.database
     pages = database.query("PRAGMA page_count")[0][0]
     database.query(f"PRAGMA max_page_count = {pages}")
 
