@@ -19,6 +19,7 @@ import pytest
 
 import mfopt
 from mfopt import NotAStorage, Optimizer, ReplayWarning, StorageDamaged, StorageError, StorageFull, Study
+from tests.run.interrupts import Interrupt
 from tests.storage.workers import everything, fill, start, study, value, work
 
 FULL = os.environ.get("MFOPT_FAULTS") == "full"
@@ -97,32 +98,6 @@ def test_a_run_that_is_killed_again_and_again_asks_what_it_would_have_asked(tmp_
 
 
 # ------------------------------------------------------------------------------------------------------- Ctrl-C
-
-
-class Interrupt:
-    """Raises KeyboardInterrupt before the n-th line of our own code that is run within."""
-
-    def __init__(self, n):
-        self.left = n
-
-    def __enter__(self):
-        sys.settrace(self.called)
-
-    def __exit__(self, *_):
-        sys.settrace(None)
-
-    def called(self, frame, event, argument):
-        name = frame.f_code.co_filename
-        rooms = [f"{os.sep}mfopt{os.sep}{room}{os.sep}" for room in ("storage", "run")]
-        ours = any(room in name for room in rooms) or name.endswith("optimizer.py")
-        return self.line if ours and "tests" not in name else None
-
-    def line(self, frame, event, argument):
-        if event == "line":
-            self.left -= 1
-            if self.left == 0:
-                raise KeyboardInterrupt
-        return self.line
 
 
 def books(opt):
