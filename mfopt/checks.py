@@ -46,7 +46,7 @@ def real_number(value: object, what: str) -> float:
 
 def objective_value(value: object, what: str) -> float:
     """A value of a function to be optimised: finite, and at most LARGEST in size."""
-    number = real_number(value, what) + 0.0  # −0.0 becomes 0.0: a database may know but one zero
+    number = real_number(value, what) + 0.0  # −0.0 becomes 0.0: a database may know only one zero
     if abs(number) > LARGEST:
         raise InputError(f"{what} must be at most {LARGEST} in size, got {number}")
     return number

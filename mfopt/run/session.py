@@ -157,7 +157,7 @@ class Session:
     def _forget_strategist(self) -> None:
         """Have a fresh strategy shown the whole run, since this one may have been shown what did not happen.
 
-        A run in memory has but the strategy that it was given, and keeps it.
+        A run in memory has only the strategy that it was given, and keeps it.
         """
         if self.log.durable:
             self._strategist = None

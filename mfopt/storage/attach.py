@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 from mfopt.run.session import Session
 from mfopt.run.setup import Setup
@@ -15,20 +17,21 @@ from mfopt.storage.store import Header, Store, connect
 def attach(setup: Setup, storage: object, study: object, lease: object, worker: object) -> Session:
     """The study of this name, made if there is none; one that exists must have been made with the same setup.
 
-    lease and worker: for how many seconds its trials are leased here (None: for ever), and to whom.
+    lease and worker: for how many seconds its trials are leased here (None: without end), and to whom.
     """
-    store, name, (seconds, holder) = connect(storage), headers.study_name(study), lease_terms(lease, worker)
+    store = connect(storage)
+    name = headers.study_name(study)
+    terms = lease_terms(lease, worker)
     header = store.find(name)
     if header is None:
         strategist = setup.start_strategist(copies=True)  # first: a problem that it refuses leaves no study behind
         described, arrays = headers.describe(setup)
         header = store.create(name, described, arrays)
         if header.spec == described:
-            return Session(setup, EventLog(store, header, seconds, holder), strategist)
-    setup = _with_seed(setup, header)  # from here on another process has made the study
-    described, _ = headers.describe(setup)
-    headers.compare(name, {**header.spec, "capital": store.capital(header)}, described)
-    return _open(setup, store, header, seconds, holder)
+            return Session(setup, EventLog(store, header, *terms), strategist)
+        # Another process was faster, with a study that differs.
+    stored = {**header.spec, "capital": store.capital(header)}
+    return _join(setup, stored, header, EventLog(store, header, *terms))
 
 
 def resume(setup: Setup, store: Store, header: Header, lease: object, worker: object) -> Session:
@@ -36,17 +39,14 @@ def resume(setup: Setup, store: Store, header: Header, lease: object, worker: ob
 
     Other processes may raise the capital at any moment: it is not compared.
     """
-    seconds, holder = lease_terms(lease, worker)
-    setup = replace(_with_seed(setup, header), capital=header.spec["capital"])
-    headers.compare(header.name, header.spec, headers.describe(setup)[0])
-    return _open(setup, store, header, seconds, holder)
+    log = EventLog(store, header, *lease_terms(lease, worker))
+    return _join(replace(setup, capital=header.spec["capital"]), header.spec, header, log)
 
 
-def _with_seed(setup: Setup, header: Header) -> Setup:
-    """The setup with the study's seed, unless the user has chosen one."""
-    return replace(setup, seed=header.seed) if setup.seed_is_free else setup
-
-
-def _open(setup: Setup, store: Store, header: Header, lease: float | None, worker: str | None) -> Session:
-    """The session of a study that exists; Λ begins as it was when the study was made."""
-    return Session(replace(setup, capital=header.spec["capital"]), EventLog(store, header, lease, worker))
+def _join(setup: Setup, stored: Mapping[str, Any], header: Header, log: EventLog) -> Session:
+    """The session of a study that exists, if the setup is what is stored; a seed that nobody chose is the study's."""
+    if setup.seed_is_free:
+        setup = replace(setup, seed=header.seed)
+    headers.compare(header.name, stored, headers.describe(setup)[0])
+    # Λ begins as it was when the study was made: that it was raised since is among the events.
+    return Session(replace(setup, capital=header.spec["capital"]), log)

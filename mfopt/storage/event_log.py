@@ -36,7 +36,7 @@ _ALL = 2**62
 class EventLog:
     """The Log (mfopt/run/log.py) of the study of `header`.
 
-    Trials handed out here are leased for `lease` seconds (None: for ever) to `worker`.
+    Trials handed out here are leased for `lease` seconds (None: without end) to `worker`.
     """
 
     durable = True
@@ -129,7 +129,7 @@ class EventLog:
 
     @property
     def lease(self) -> float | None:
-        """Seconds for which trials are leased here; None: for ever."""
+        """Seconds for which trials are leased here; None: without end."""
         return self.leases.seconds
 
     def expired(self) -> int:

@@ -55,14 +55,14 @@ def describe(setup: Setup) -> tuple[dict[str, Any], dict[str, bytes]]:
         "capital": setup.capital,
         "seed": setup.seed,
     }
-    return json.loads(json.dumps(_plain(spec), allow_nan=False)), arrays  # as it will be read back
+    return json.loads(json.dumps(_to_plain(spec), allow_nan=False)), arrays  # as it will be read back
 
 
 def compare(name: str, stored: Mapping[str, Any], given: Mapping[str, Any]) -> None:
     """A StudyMismatch with all differences unless the two are the same."""
-    here, there = _flat("", given), _flat("", stored)
+    here, there = _flatten("", given), _flatten("", stored)
     differences = [
-        f"{key}: stored {_shown(there, key)}, given {_shown(here, key)}"
+        f"{key}: stored {_show(there, key)}, given {_show(here, key)}"
         for key in [*there, *(key for key in here if key not in there)]
         if (key in here, here.get(key)) != (key in there, there.get(key))
     ]
@@ -114,7 +114,12 @@ def _describe_domain(domain: Domain) -> tuple[Mapping[str, Any], dict[str, bytes
         return domain.describe(), {}
     if isinstance(domain, MissingDomain):
         return domain.spec, {}
-    described = {"kind": "custom", "class": _class(domain), "names": domain.names, "description": domain.describe()}
+    described = {
+        "kind": "custom",
+        "class": _class_name(domain),
+        "names": domain.names,
+        "description": domain.describe(),
+    }
     return described, {}
 
 
@@ -130,7 +135,7 @@ def _rebuild_domain(store: Store, name: str, spec: Mapping[str, Any]) -> Domain:
         return Box(dimensions)
     from scipy.optimize import LinearConstraint  # slow to import
 
-    linear = [LinearConstraint(one["A"], _floats(one["lb"]), _floats(one["ub"])) for one in constraints]
+    linear = [LinearConstraint(one["A"], _to_floats(one["lb"]), _to_floats(one["ub"])) for one in constraints]
     return Box(dimensions, constraints=linear)
 
 
@@ -157,10 +162,12 @@ def _describe_plugin(group: str, given: object) -> Any:
         return {"name": given, "options": {}}
     if isinstance(given, MissingPlugin):
         return given.spec
-    name, options = registry.called_with(group, given)
-    if name is not None and options is not None and _expressible(options):
+    name, options = registry.identify(group, given)
+    if options is not None and not _is_expressible(options):
+        options = None
+    if name is not None and options is not None:
         return {"name": name, "options": options}
-    return {"class": _class(given), "options": options if options is not None and _expressible(options) else None}
+    return {"class": _class_name(given), "options": options}
 
 
 def _rebuild_plugin(study: str, what: str, group: str, spec: Any) -> object:
@@ -176,9 +183,9 @@ def _rebuild_plugin(study: str, what: str, group: str, spec: Any) -> object:
         return MissingPlugin(study, what, spec, error)
 
 
-def _expressible(options: Mapping[str, Any]) -> bool:
+def _is_expressible(options: Mapping[str, Any]) -> bool:
     try:
-        json.dumps(_plain(options), allow_nan=False)
+        json.dumps(_to_plain(options), allow_nan=False)
     except (TypeError, ValueError):
         return False
     return True
@@ -187,24 +194,24 @@ def _expressible(options: Mapping[str, Any]) -> bool:
 # ------------------------------------------------------------------------------------------------------- JSON
 
 
-def _plain(value: Any) -> Any:
+def _to_plain(value: Any) -> Any:
     """Arrays and tuples as lists, NumPy's numbers as Python's, numbers that JSON does not know as texts."""
     if isinstance(value, Mapping):
-        return {str(key): _plain(one) for key, one in value.items()}
+        return {str(key): _to_plain(one) for key, one in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(one) for one in value]
+        return [_to_plain(one) for one in value]
     if isinstance(value, np.ndarray | np.generic):
-        return _plain(value.tolist())
+        return _to_plain(value.tolist())
     if isinstance(value, float) and not np.isfinite(value):
         return str(value)
     return value
 
 
-def _floats(values: Sequence[Any]) -> list[float]:
+def _to_floats(values: Sequence[Any]) -> list[float]:
     return [float(value) for value in values]
 
 
-def _flat(path: str, value: Any) -> dict[str, Any]:
+def _flatten(path: str, value: Any) -> dict[str, Any]:
     """{"domain.dimensions[0].lo": 0.0, ...}"""
     if isinstance(value, Mapping):
         pairs = [(f"{path}.{key}" if path else str(key), one) for key, one in value.items()]
@@ -212,12 +219,12 @@ def _flat(path: str, value: Any) -> dict[str, Any]:
         pairs = [(f"{path}[{k}]", one) for k, one in enumerate(value)]
     else:
         return {path: value}
-    return {key: one for start, inner in pairs for key, one in _flat(start, inner).items()}
+    return {key: one for start, inner in pairs for key, one in _flatten(start, inner).items()}
 
 
-def _shown(flat: Mapping[str, Any], key: str) -> str:
+def _show(flat: Mapping[str, Any], key: str) -> str:
     return shown(flat[key]) if key in flat else "nothing"
 
 
-def _class(given: object) -> str:
+def _class_name(given: object) -> str:
     return f"{type(given).__module__}.{type(given).__qualname__}"

@@ -13,7 +13,7 @@ from mfopt.storage.database import Database
 
 
 class Leases:
-    """Those of the study `name`; trials leased here belong to `worker` for `seconds` (None: for ever)."""
+    """Those of the study `name`; trials leased here belong to `worker` for `seconds` (None: without end)."""
 
     def __init__(self, database: Database, name: str, seconds: float | None, worker: str | None) -> None:
         self.seconds = seconds

@@ -4,7 +4,7 @@ from importlib.metadata import entry_points
 import pytest
 
 from mfopt import Optimizer, PluginError, UnknownPlugin
-from mfopt.registry import MAXIMISERS, STRATEGIES, SURROGATES, called_with, make, plugins, resolve, resolve_each
+from mfopt.registry import MAXIMISERS, STRATEGIES, SURROGATES, identify, make, plugins, resolve, resolve_each
 from tests.optimizer.toys import FixedGP, RandomMaximiser, RandomSearch
 
 MODULE = """
@@ -220,13 +220,13 @@ class Picky(RandomMaximiser):
     ],
 )
 def test_the_options_of_an_instance_are_found_or_known_to_be_unknown(plugin, options):
-    assert called_with(MAXIMISERS, plugin) == (None, options)
+    assert identify(MAXIMISERS, plugin) == (None, options)
 
 
 def test_every_built_in_plugin_is_known_by_its_name_and_made_again():
     for plugin in plugins():
         if plugin.distribution == "mfopt":
-            assert called_with(plugin.group, resolve(plugin.group, plugin.name)) == (plugin.name, {})
+            assert identify(plugin.group, resolve(plugin.group, plugin.name)) == (plugin.name, {})
 
 
 @pytest.mark.parametrize(
@@ -247,4 +247,4 @@ def test_every_built_in_plugin_is_known_by_its_name_and_made_again():
     ],
 )
 def test_options_of_built_in_plugins_come_back(group, name, options):
-    assert called_with(group, make(group, name, options)) == (name, options)
+    assert identify(group, make(group, name, options)) == (name, options)
