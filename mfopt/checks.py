@@ -22,7 +22,7 @@ def shown(value: object) -> str:
 
 
 def real_array(value: object, what: str) -> Array:
-    """A fresh C-contiguous float64 array; refuses text, booleans, complex numbers, objects and raggedness."""
+    """A fresh C-contiguous float64 array; refuses strings, booleans, complex numbers, objects and raggedness."""
     try:
         raw = np.asarray(value)
     except ValueError as error:

@@ -195,7 +195,7 @@ def _is_expressible(options: Mapping[str, Any]) -> bool:
 
 
 def _to_plain(value: Any) -> Any:
-    """Arrays and tuples as lists, NumPy's numbers as Python's, numbers that JSON does not know as texts."""
+    """Arrays and tuples as lists, NumPy's numbers as Python's, numbers that JSON does not know as strings."""
     if isinstance(value, Mapping):
         return {str(key): _to_plain(one) for key, one in value.items()}
     if isinstance(value, list | tuple):
