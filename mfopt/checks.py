@@ -1,4 +1,4 @@
-"""Numbers given by the user, turned into float64 or refused."""
+"""Checks: what the user gives, turned into what the code works with, or refused with an InputError."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ import numpy as np
 from mfopt.errors import InputError
 from mfopt.protocols import Array
 
+LARGEST = 1e140  # of a value of a function: its square, and a sum of many, must not overflow
+
 
 def shown(value: object) -> str:
     """`value` for an error message: its repr, cut when it is long."""
@@ -20,7 +22,7 @@ def shown(value: object) -> str:
 
 
 def real_array(value: object, what: str) -> Array:
-    """A fresh C-contiguous float64 array; refuses text, booleans, complex numbers, objects and raggedness."""
+    """A fresh C-contiguous float64 array; refuses strings, booleans, complex numbers, objects and raggedness."""
     try:
         raw = np.asarray(value)
     except ValueError as error:
@@ -42,6 +44,21 @@ def real_number(value: object, what: str) -> float:
     return number
 
 
+def objective_value(value: object, what: str) -> float:
+    """A value of a function to be optimised: finite, and at most LARGEST in size."""
+    number = real_number(value, what) + 0.0  # −0.0 becomes 0.0: a database may know only one zero
+    if abs(number) > LARGEST:
+        raise InputError(f"{what} must be at most {LARGEST} in size, got {number}")
+    return number
+
+
+def direction_sign(direction: object) -> float:
+    """+1 for "maximize", −1 for "minimize": the factor that turns values into ones to be maximised."""
+    if direction not in ("maximize", "minimize"):
+        raise InputError(f'direction must be "maximize" or "minimize", got {shown(direction)}')
+    return 1.0 if direction == "maximize" else -1.0
+
+
 def integer(value: object, what: str) -> int:
     """A Python int; booleans and floats are refused, NumPy integers are not."""
     if not isinstance(value, bool | np.bool_):
@@ -50,6 +67,13 @@ def integer(value: object, what: str) -> int:
         except TypeError:
             pass
     raise InputError(f"{what} must be an integer, got {shown(value)}")
+
+
+def printable_name(name: object, what: str) -> str:
+    """A name that can be stored and shown on one line."""
+    if not isinstance(name, str) or not name.strip() or not name.isprintable() or len(name) > 200:
+        raise InputError(f"{what} must be a name of 1 to 200 printable characters, got {shown(name)}")
+    return name
 
 
 def one_each(values: object, count: int, what: str) -> list[Any]:

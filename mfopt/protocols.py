@@ -205,4 +205,4 @@ class Strategy(Protocol):
         """The next query. Raises Exhausted when no useful query is left."""
 
     def tell(self, record: Record) -> None:
-        """Learn the outcome of a query, or data that nobody asked for, in the order told."""
+        """Learn the outcome of a query, or data that nobody asked for: in the order told, before the next ask."""

@@ -17,6 +17,7 @@ from typing import Any
 
 from mfopt.checks import one_or_each, shown
 from mfopt.errors import MfoptError, PluginError, UnknownPlugin
+from mfopt.hooks import DescribesOptions
 
 SURROGATES, MAXIMISERS, STRATEGIES = "mfopt.surrogates", "mfopt.maximisers", "mfopt.strategies"
 
@@ -53,7 +54,7 @@ def plugins() -> list[Plugin]:
 def resolve(group: str, given: object) -> Any:
     """The plugin that `given` means: an installed name, or an instance; checked against the group's protocol."""
     if isinstance(given, str):
-        return _load(group, given)
+        return make(group, given)
     if isinstance(given, type):
         raise PluginError(f"a {_WORDS[group]} is given by name or as an instance, got the class {given.__qualname__}")
     if given is None:
@@ -69,59 +70,9 @@ def resolve_each(group: str, given: object, count: int) -> tuple[Any, ...]:
     return tuple(loaded[one] if isinstance(one, str) else resolve(group, one) for one in each)
 
 
-def name_of(group: str, given: object) -> tuple[str, str | None]:
-    """How an error should call this plugin: its name in quotes or its class, and its distribution if known."""
-    if not isinstance(given, str):
-        return _describe(given), None
-    return repr(given), " and ".join(" ".join(_distribution(point)) for point in entry_points(group=group, name=given))
-
-
-def make(group: str, name: str, options: Mapping[str, Any]) -> Any:
-    """The installed plugin `name`, made with these options of its constructor."""
-    return _load(group, name, options)
-
-
-def called_with(group: str, given: object) -> tuple[str | None, dict[str, Any] | None]:
-    """The name under which an instance's class is installed, and the options it was made with; None where unknown.
-
-    Options are the keyword arguments of the constructor that differ from their defaults. They are what the instance's
-    method `options()` returns; without one, the attributes called as the parameters are, with or without an underscore.
-    """
-    kind = type(given)
-    origin = f"{kind.__module__}:{kind.__qualname__}"
-    name = min((point.name for point in entry_points(group=group) if point.value == origin), default=None)
-    options = _options(given)
-    try:
-        # Attributes that are not what the constructor was given are found out by making the plugin once more.
-        same = options is not None and repr(_options(kind(**options))) == repr(options)
-    except Exception:  # whatever a third party's constructor may raise
-        same = False
-    return name, options if same else None
-
-
-def _options(given: object) -> dict[str, Any] | None:
-    kind = type(given)
-    if kind.__init__ is object.__init__:
-        return {}
-    parameters = list(inspect.signature(kind.__init__).parameters.values())[1:]
-    tell = getattr(given, "options", None)
-    if callable(tell):
-        known = dict(tell())
-        if set(known) != {p.name for p in parameters}:  # one that is left out would be lost
-            return None
-    else:
-        known = {}
-        for p in parameters:
-            holder = next((one for one in (p.name, f"_{p.name}") if hasattr(given, one)), None)
-            if holder is None or p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD, p.POSITIONAL_ONLY):
-                return None
-            known[p.name] = getattr(given, holder)
-    defaults = {p.name: p.default for p in parameters}
-    return {key: value for key, value in known.items() if repr(value) != repr(defaults.get(key))}
-
-
-def _load(group: str, name: str, options: Mapping[str, Any] | None = None) -> Any:
-    points = _distinct(entry_points(group=group, name=name))
+def make(group: str, name: str, options: Mapping[str, Any] | None = None) -> Any:
+    """The installed plugin `name`, made with these options of its constructor and checked against its protocol."""
+    points = _drop_repeats(entry_points(group=group, name=name))
     if not points:
         raise _unknown(group, name)
     called, distribution = name_of(group, name)
@@ -142,6 +93,51 @@ def _load(group: str, name: str, options: Mapping[str, Any] | None = None) -> An
         ) from error
     _check(group, plugin, called, distribution)
     return plugin
+
+
+def name_of(group: str, given: object) -> tuple[str, str | None]:
+    """How an error should call this plugin: its name in quotes or its class, and its distribution if known."""
+    if not isinstance(given, str):
+        return _describe(given), None
+    return repr(given), " and ".join(" ".join(_distribution(point)) for point in entry_points(group=group, name=given))
+
+
+def identify(group: str, given: object) -> tuple[str | None, dict[str, Any] | None]:
+    """The name under which an instance's class is installed, and the options it was made with; None where unknown.
+
+    Options are the keyword arguments of the constructor that differ from their defaults. They are what the instance's
+    method `options()` returns; without one, the attributes called as the parameters are, with or without an underscore.
+    """
+    kind = type(given)
+    origin = f"{kind.__module__}:{kind.__qualname__}"
+    name = min((point.name for point in entry_points(group=group) if point.value == origin), default=None)
+    options = _find_options(given)
+    try:
+        # Attributes that are not what the constructor was given are found out by making the plugin once more.
+        same = options is not None and repr(_find_options(kind(**options))) == repr(options)
+    except Exception:  # whatever a third party's constructor may raise
+        same = False
+    return name, options if same else None
+
+
+def _find_options(given: object) -> dict[str, Any] | None:
+    kind = type(given)
+    if kind.__init__ is object.__init__:
+        return {}
+    parameters = list(inspect.signature(kind.__init__).parameters.values())[1:]
+    if isinstance(given, DescribesOptions) and callable(given.options):  # not an attribute of this name
+        known = dict(given.options())
+        if set(known) != {p.name for p in parameters}:  # one that is left out would be lost
+            return None
+    else:
+        known = {}
+        for p in parameters:
+            holder = next((one for one in (p.name, f"_{p.name}") if hasattr(given, one)), None)
+            if holder is None or p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD, p.POSITIONAL_ONLY):
+                return None
+            known[p.name] = getattr(given, holder)
+    defaults = {p.name: p.default for p in parameters}
+    return {key: value for key, value in known.items() if repr(value) != repr(defaults.get(key))}
 
 
 def _unknown(group: str, name: str) -> UnknownPlugin:
@@ -175,7 +171,7 @@ def _check(group: str, plugin: object, called: str, distribution: str | None) ->
             ) from None
 
 
-def _distinct(points: Any) -> list[EntryPoint]:
+def _drop_repeats(points: Any) -> list[EntryPoint]:
     """Entry points that differ in what they name; one found twice on the path is one."""
     return list({point.value: point for point in points}.values())
 

@@ -6,17 +6,19 @@ from typing import TYPE_CHECKING, Any
 
 from mfopt.checks import real_number
 from mfopt.errors import InputError
-from mfopt.optimizer import AS_STORED, Optimizer
-from mfopt.run.events import Event
+from mfopt.optimizer import Optimizer
+from mfopt.run.events import CapitalSet
+from mfopt.run.ledger import Ledger
+from mfopt.run.setup import Setup
 
 if TYPE_CHECKING:
-    from mfopt.storage import Header, Log
+    from mfopt.storage import EventLog, Header, Store
 
 
 class Study(Optimizer):
-    """An Optimizer that was made before, by Optimizer(..., storage=..., study=...) or in another process.
+    """An Optimizer in a storage, made by Optimizer(..., storage=..., study=...) or in another process.
 
-    Study.open is all there is to it: the arguments come from the storage.
+    Study.open finds it by its name: the arguments come from the storage.
     """
 
     @classmethod
@@ -48,17 +50,26 @@ class Study(Optimizer):
         store = connect(storage)
         header = store.get(name)
         given = {"domain": domain, "strategy": strategy, "surrogate": surrogate, "maximiser": maximiser}
-        rebuilt = headers.rebuild(store, header, given)
-        study = cls(
-            **rebuilt,
-            capital=AS_STORED,
-            storage=store,
-            study=header.name,
-            lease=lease,
-            worker=worker,
-        )
+        study = cls.resume(headers.rebuild(store, header, given), store, header, lease=lease, worker=worker)
         if capital is not None:
             study.raise_capital(capital)
+        return study
+
+    @classmethod
+    def resume(
+        cls,
+        setup: Setup,
+        store: Store,
+        header: Header,
+        *,
+        lease: float | None = None,
+        worker: str | None = None,
+    ) -> Study:
+        """The study of `header`, which must have been made with this setup, whatever its capital is now."""
+        from mfopt.storage import resume
+
+        study = cls.__new__(cls)
+        study._session = resume(setup, store, header, lease, worker)
         return study
 
     @staticmethod
@@ -71,37 +82,40 @@ class Study(Optimizer):
     @property
     def name(self) -> str:
         """The study's name in its storage."""
-        return self._stored_log.name
+        return self._log.name
 
     def raise_capital(self, capital: object) -> None:
         """Set Λ to a larger amount, for this and all other processes."""
         total = real_number(capital, "capital")
 
-        def raised() -> list[Event]:
-            before = self.capital
+        def set_capital(ledger: Ledger) -> list[CapitalSet]:
+            before = ledger.capital.total
             if before is None or total < before:
                 raise InputError(f"capital must be at least what it is, {before or 'unlimited'}, got {total}")
-            return [Event("capital", y=total)] if total > before else []
+            return [CapitalSet(total)] if total > before else []
 
-        self._take(raised)
+        self._session.record(set_capital)
 
     def offer_unleased(self) -> None:
         """Hand pending trials without a lease out again, at the next ask of any process.
 
         For a run that goes on after one without leases; others must not be at these trials any more.
         """
-        self._stored_log.offer_unleased()
+        self._log.leases.offer_unleased()
 
     def offer_own(self) -> None:
         """Hand this worker's pending trials out again at once, without waiting for their leases to run out."""
-        self._stored_log.offer_own()
+        self._log.leases.offer_own()
 
     def reasons(self) -> dict[int, Any]:
-        """Why each trial was chosen, by its id, those already told included; a text where it was no mfopt reason."""
-        return self._stored_log.reasons()
+        """Why each trial was chosen, by its id, those already told included; a string where it was no mfopt reason."""
+        return self._log.reasons()
 
     @property
-    def _stored_log(self) -> Log:
-        if self._log is None:
+    def _log(self) -> EventLog:
+        from mfopt.storage import EventLog
+
+        log = self._session.log
+        if not isinstance(log, EventLog):
             raise InputError("a study must have a storage, got none")
-        return self._log
+        return log

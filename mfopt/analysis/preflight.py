@@ -31,7 +31,7 @@ from typing import Any
 import numpy as np
 
 from mfopt import registry
-from mfopt.checks import integer, one_each, real_number, shown
+from mfopt.checks import direction_sign, integer, one_each, real_number, shown
 from mfopt.domains import as_domain
 from mfopt.errors import InputError
 from mfopt.protocols import Array, Domain
@@ -142,9 +142,7 @@ def preflight(
     """
     space = as_domain(domain)
     generator = np.random.default_rng(rng)
-    if direction not in ("maximize", "minimize"):
-        raise InputError(f'direction must be "maximize" or "minimize", got {shown(direction)}')
-    sign = 1.0 if direction == "maximize" else -1.0
+    sign = direction_sign(direction)
     if isinstance(data, Sequence):
         count = 5 + 3 * space.dim if pairs is None else integer(pairs, "pairs")
         if count < 4:

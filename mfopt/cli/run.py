@@ -18,9 +18,10 @@ from mfopt.cli._storage import STORAGE, by_name, plugin
 from mfopt.cli.plot import check_matplotlib
 from mfopt.cli.problem_file import ProblemFile, load
 from mfopt.errors import InputError, MfoptError
-from mfopt.optimizer import AS_STORED, Optimizer
+from mfopt.optimizer import Optimizer
 from mfopt.parallel.engine import INTERRUPTED
 from mfopt.parallel.simulator import Simulator
+from mfopt.run.setup import Setup
 from mfopt.run.trial import Trial
 from mfopt.study import Study
 
@@ -179,17 +180,15 @@ def _optimizer(problem: ProblemFile, options: dict[str, Any], arguments: argpars
         raise InputError("a run must have a --capital or a --time-limit to end it, got neither")
     if store is None:
         return Optimizer(**made, capital=capital)
-    stored: dict[str, Any] = {
-        "storage": store,
-        "study": arguments.study,
+    leased: dict[str, Any] = {
         "lease": arguments.lease,
         "worker": f"{socket.gethostname()} {os.getpid()}",  # one of its own: at the end it gives back what it holds
     }
     if header is None:
-        return Study(**made, **stored, capital=capital)
+        return Study(**made, **leased, capital=capital, storage=store, study=arguments.study)
     if not arguments.resume:
         raise InputError(f"study must be a new one without --resume, got {header.name!r}, which {store} holds already")
-    study = Study(**made, **stored, capital=AS_STORED)
+    study = Study.resume(Setup.from_arguments(**made), store, header, **leased)
     if capital is not None and capital != study.capital:
         study.raise_capital(capital)
     return study

@@ -8,9 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from mfopt.checks import real_number, shown
-from mfopt.errors import EvaluationError, ExecutorError, InputError, WorkerLost
-from mfopt.optimizer import LARGEST
+from mfopt.checks import objective_value, shown
+from mfopt.errors import EvaluationError, ExecutorError, WorkerLost
 from mfopt.protocols import Array
 
 Function = Callable[[Array], Any]
@@ -33,10 +32,7 @@ Outcome = float | Failure
 def evaluate(function: Function, x: Array, what: str) -> Outcome:
     """The function's value, if it is one."""
     try:
-        value = real_number(function(x), what)
-        if abs(value) > LARGEST:
-            raise InputError(f"{what} must be at most {LARGEST} in size, got {value}")
-        return value
+        return objective_value(function(x), what)
     except Exception as exception:
         return Failure(exception)
 

@@ -27,7 +27,7 @@ class Capital:
     @property
     def spent(self) -> float:
         """Cost of everything told, failed trials included."""
-        return self._clipped(self._sum(self._told) + self._other)
+        return self._clip(self._sum(self._told) + self._other)
 
     @property
     def remaining(self) -> float:
@@ -61,5 +61,5 @@ class Capital:
     def _sum(self, counts: Sequence[int]) -> float:
         return math.fsum(n * cost for n, cost in zip(counts, self._costs, strict=True))
 
-    def _clipped(self, amount: float) -> float:
+    def _clip(self, amount: float) -> float:
         return amount if self.total is None else min(amount, self.total)

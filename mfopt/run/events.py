@@ -1,31 +1,58 @@
-"""Event: one step of a run. The state of an optimiser is a function of its events in their order."""
+"""Events: the steps of a run. The state of an optimiser is a function of its events in their order."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any
-
-import numpy as np
+from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 from mfopt.protocols import Array
 
 
 @dataclass(frozen=True, eq=False)
-class Event:
-    """What happened.
+class Asked:
+    """A trial was handed out."""
 
-    ask       trial `id` was handed out: x (user units), u (unit coordinates), fidelity, cost, reason
-    refuse    the strategy had no query; `reason` is what it said, (message, which)
-    tell      trial `id` has the value y; None: it failed
-    add       data that nobody asked for: as an ask and a tell in one
-    capital   Λ is y from here on
-    """
+    id: int
+    x: Array  # in user units
+    u: Array  # the same point in unit coordinates
+    fidelity: int
+    cost: float
+    reason: Any
 
-    kind: str
-    id: int = -1
-    x: Array = field(default_factory=lambda: np.empty(0))
-    u: Array = field(default_factory=lambda: np.empty(0))
-    fidelity: int = 0
-    cost: float = 0.0
-    reason: Any = None
-    y: float | None = None
+
+@dataclass(frozen=True, eq=False)
+class Refused:
+    """The strategy was asked and had no query; the fields are those of the Exhausted error it raised."""
+
+    message: str
+    which: str
+
+
+@dataclass(frozen=True, eq=False)
+class Told:
+    """The outcome of a trial, in the user's direction."""
+
+    id: int
+    y: float | None  # None: the evaluation failed
+
+
+@dataclass(frozen=True, eq=False)
+class Added:
+    """Data that nobody asked for: a trial and its value in one, with an id of its own."""
+
+    id: int
+    x: Array
+    u: Array
+    fidelity: int
+    cost: float
+    y: float
+
+
+@dataclass(frozen=True, eq=False)
+class CapitalSet:
+    """From here on the capital Λ is `total`."""
+
+    total: float
+
+
+Event: TypeAlias = Asked | Refused | Told | Added | CapitalSet

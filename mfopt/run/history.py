@@ -50,31 +50,31 @@ class History:
     @property
     def x(self) -> Array:
         """(n, d), in user units."""
-        return _frozen(self._x[: self._n].copy())
+        return _freeze(self._x[: self._n].copy())
 
     @property
     def fidelity(self) -> npt.NDArray[np.int64]:
-        return _frozen(self._rows["fidelity"][: self._n].copy())
+        return _freeze(self._rows["fidelity"][: self._n].copy())
 
     @property
     def y(self) -> Array:
         """NaN where the evaluation failed."""
-        return _frozen(self._rows["y"][: self._n].copy())
+        return _freeze(self._rows["y"][: self._n].copy())
 
     @property
     def cost(self) -> Array:
         """Capital charged for each row; 0 for data that nobody asked for, unless its cost was given."""
-        return _frozen(self._rows["cost"][: self._n].copy())
+        return _freeze(self._rows["cost"][: self._n].copy())
 
     @property
     def status(self) -> npt.NDArray[np.str_]:
         """ "ok" or "failed"."""
-        return _frozen(np.where(self._rows["failed"][: self._n], "failed", "ok"))
+        return _freeze(np.where(self._rows["failed"][: self._n], "failed", "ok"))
 
     @property
     def id(self) -> npt.NDArray[np.int64]:
         """The ids of the trials; data that nobody asked for has ids of its own."""
-        return _frozen(self._rows["id"][: self._n].copy())
+        return _freeze(self._rows["id"][: self._n].copy())
 
     def to_dataframe(self) -> pandas.DataFrame:
         """A row per told trial: id, one column per coordinate, fidelity, y, cost, status."""
@@ -93,6 +93,6 @@ class History:
         return f"History({self._n} rows, {failed} failed)"
 
 
-def _frozen(array: AnyArray) -> AnyArray:
+def _freeze(array: AnyArray) -> AnyArray:
     array.flags.writeable = False
     return array

@@ -1,4 +1,8 @@
-"""Books: what has happened in a run, kept from its events (mfopt.run.events) in their order."""
+"""Ledger: the state of a run, kept from its events (events.py) in their order.
+
+It is the only place that knows which trials are pending, what remains of the capital and how often the strategy was
+asked. As it enters an event it returns what the strategy is to be shown for it.
+"""
 
 from __future__ import annotations
 
@@ -9,55 +13,80 @@ import numpy as np
 from mfopt.checks import integer
 from mfopt.errors import AlreadyTold, Exhausted, UnknownTrial
 from mfopt.fidelities import Fidelity
-from mfopt.protocols import Array, Domain
+from mfopt.protocols import Array, Domain, Query, Record, View
 from mfopt.run.capital import Capital
-from mfopt.run.events import Event
+from mfopt.run.events import Added, Asked, CapitalSet, Event, Refused, Told
 from mfopt.run.history import History
 from mfopt.run.trial import Best, Trial
 
 
-class Books:
-    """The trials of a run, its history, its best value and its capital; `sign` is −1 where values are minimised."""
+class Ledger:
+    """Trials, history, best value and capital of a run.
 
-    def __init__(self, domain: Domain, fidelities: Sequence[Fidelity], capital: float | None, sign: float) -> None:
+    `sign` is −1 where values are minimised: a strategy is shown values to be maximised. `seed` is the root of the
+    random streams that a strategy is given.
+    """
+
+    def __init__(
+        self, domain: Domain, fidelities: Sequence[Fidelity], capital: float | None, sign: float, seed: int
+    ) -> None:
         self._domain = domain
         self._costs = [fidelity.cost for fidelity in fidelities]
         self._sign = sign
+        self._seed = seed
         self.capital = Capital(capital, self._costs)
         self.history = History(domain.names)
-        self.pending: dict[int, Trial] = {}
         self.best: Best | None = None
         self.next_id = 0
         self.exhausted: Exhausted | None = None  # what the strategy last said, until something new is told
+        self._pending: dict[int, tuple[Trial, Query]] = {}  # a trial as the user and as the strategy sees it
         self._told: set[int] = set()
+        self._asks = 0
         # A finite X whose target is known to be noiseless is used up when each of its points was a target query.
         points = domain.points
         self._size = len(points) if points is not None and fidelities[-1].noise == 0.0 else None
         self._used: set[int | None] = set()
 
-    def enter(self, event: Event) -> None:
-        """What happened next."""
-        if event.kind == "ask":
-            index = self._domain.locate(event.u)
-            self.pending[event.id] = Trial(event.id, event.x, event.fidelity, event.cost, index, event.reason)
-            self.capital.promise(event.fidelity)
-            self.next_id = event.id + 1
-        elif event.kind == "tell":
-            trial = self.pending.pop(event.id)
-            self._told.add(trial.id)
-            self.capital.pay(trial.fidelity)
-            self._record(trial.id, trial.x, trial.index, trial.fidelity, event.y, trial.cost)
-        elif event.kind == "add":
-            self.next_id = event.id + 1
-            self.capital.charge(event.cost)
-            self._record(event.id, event.x, self._domain.locate(event.u), event.fidelity, event.y, event.cost)
-        elif event.kind == "refuse":
-            self.exhausted = Exhausted(*event.reason)
-        else:
-            self.capital.total = event.y
-            self.exhausted = None
+    # ---------------------------------------------------------------------------------------------- events
 
-    def _record(self, id: int, x: Array, index: int | None, m: int, y: float | None, cost: float) -> None:
+    def enter(self, event: Event) -> View | Record | None:
+        """Take in what happened next. Returns what the strategy is to be shown for it, None where that is nothing.
+
+        For an ask, also a refused one, it is the view of the moment before; for a value, its record.
+        """
+        match event:
+            case Asked():
+                return self._enter_ask(event)
+            case Refused(message, which):
+                view = self.view()
+                self.exhausted = Exhausted(message, which)
+                return view
+            case Told(id, y):
+                trial, query = self._pending.pop(id)
+                self._told.add(id)
+                self.capital.pay(trial.fidelity)
+                self._append(id, trial.x, trial.index, trial.fidelity, y, trial.cost)
+                return Record(id, query.u, query.fidelity, None if y is None else self._sign * y, asked=True)
+            case Added(id, x, u, m, cost, y):
+                self.next_id = id + 1
+                self.capital.charge(cost)
+                self._append(id, x, self._domain.locate(u), m, y, cost)
+                return Record(id, u, m, self._sign * y, asked=False)
+            case CapitalSet(total):
+                self.capital.total = total
+                self.exhausted = None
+                return None
+
+    def _enter_ask(self, event: Asked) -> View:
+        view = self.view()
+        trial = Trial(event.id, event.x, event.fidelity, event.cost, self._domain.locate(event.u), event.reason)
+        self._pending[event.id] = trial, Query(event.id, event.u, event.fidelity)
+        self.capital.promise(event.fidelity)
+        self.next_id = event.id + 1
+        self._asks += 1
+        return view
+
+    def _append(self, id: int, x: Array, index: int | None, m: int, y: float | None, cost: float) -> None:
         self.history.append(id, x, m, y, cost)
         self.exhausted = None
         if m == len(self._costs) - 1:
@@ -65,36 +94,58 @@ class Books:
             if y is not None and (self.best is None or self._sign * y > self._sign * self.best.y):
                 self.best = Best(x, y, id)
 
-    def withdraw(self, trial: Trial) -> None:
-        """The last trial handed out never reached anybody."""
-        del self.pending[trial.id]
+    def withdraw(self, id: int) -> None:
+        """Undo the last ask: its trial never reached anybody."""
+        trial, _ = self._pending.pop(id)
         self.capital.release(trial.fidelity)
         self.next_id -= 1
+        self._asks -= 1
 
-    def awaited(self, trial: object) -> Trial:
+    # --------------------------------------------------------------------------------------------- what it says
+
+    def view(self) -> View:
+        """What a strategy sees if it is asked now. The t-th ask of a run has a random stream of its own."""
+        t = self._asks + 1
+        return View(t, self.capital.remaining, self.queries, np.random.default_rng([self._seed, t]))
+
+    @property
+    def pending(self) -> list[Trial]:
+        """Trials asked and not yet told, in the order asked."""
+        return [trial for trial, _ in self._pending.values()]
+
+    @property
+    def queries(self) -> tuple[Query, ...]:
+        """The pending trials as a strategy sees them."""
+        return tuple(query for _, query in self._pending.values())
+
+    def trial(self, id: int) -> Trial:
+        """The pending trial of this id."""
+        return self._pending[id][0]
+
+    def find_pending(self, trial: object) -> Trial:
         """The pending trial that a user means by a Trial or an id."""
         id = trial.id if isinstance(trial, Trial) else integer(trial, "a trial")
         if id in self._told:
             raise AlreadyTold(f"a trial must be told once, got trial {id} again")
-        ours = self.pending.get(id)
-        if ours is None:
-            raise UnknownTrial(f"a trial must be pending to be told, got {id}; pending are {list(self.pending)}")
+        if id not in self._pending:
+            raise UnknownTrial(f"a trial must be pending to be told, got {id}; pending are {list(self._pending)}")
+        ours = self.trial(id)
         if isinstance(trial, Trial) and (trial.fidelity != ours.fidelity or not np.array_equal(trial.x, ours.x)):
             raise UnknownTrial(f"a trial must come from this optimiser, got another one's trial {id}")
         return ours
 
-    def finished(self, strategy_is_done: Callable[[], bool]) -> Exhausted | None:
+    def why_done(self, strategy_is_done: Callable[[], bool]) -> Exhausted | None:
         """Why no trial is to be had, or None; the strategy is asked only where X is finite and noise is not known."""
         left, price = self.capital.remaining, self._costs[-1]
         if left < price:
             return Exhausted(
                 f"a target query costs {price} and {left} of the capital {self.capital.total} remains "
-                f"({self.capital.spent} spent, {len(self.pending)} trials pending)",
+                f"({self.capital.spent} spent, {len(self._pending)} trials pending)",
                 "capital",
             )
         if self._size is not None:
             target = len(self._costs) - 1
-            pending = {trial.index for trial in self.pending.values() if trial.fidelity == target}
+            pending = {trial.index for trial, _ in self._pending.values() if trial.fidelity == target}
             if len(self._used | pending) >= self._size:
                 return Exhausted(f"all {self._size} points of X were queried at the noiseless target", "points")
         elif self._domain.points is not None and strategy_is_done():

@@ -2,13 +2,15 @@
 
     connect(storage)   the Store behind "sqlite:///study.db", a path, or "postgresql://..."
     Store              the studies of a database: list, find, create
-    Log                the events of one study, read and written in transactions
+    EventLog           the events of one study, read and written in transactions
+    attach, resume     the session (mfopt/run/session.py) of a study that is made or found by its name
 
 A study is a header (what the optimiser was made with, header.py) and its events in order (mfopt/run/events.py). Nothing
-is ever changed or deleted except leases, so the state of any process is rebuilt by reading.
+is ever changed or deleted except leases (leases.py), so the state of any process is rebuilt by reading.
 """
 
-from mfopt.storage.event_log import Log
+from mfopt.storage.attach import attach, resume
+from mfopt.storage.event_log import EventLog
 from mfopt.storage.store import Header, Store, connect
 
-__all__ = ["Header", "Log", "Store", "connect"]
+__all__ = ["EventLog", "Header", "Store", "attach", "connect", "resume"]

@@ -1,4 +1,4 @@
-"""Log: the events of one study.
+"""EventLog: the events of one study.
 
 Events are numbered from 1 without gaps, and each has a checksum (CRC-32) that continues the one before, the first that
 of the header: what a disk or a hand has changed is found when it is read. A process keeps the number and the checksum
@@ -7,21 +7,16 @@ of the last event it has seen; within a transaction it reads those of other proc
 
 from __future__ import annotations
 
-import copy
-import json
 import time
-import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-import numpy as np
-
-from mfopt.errors import AlreadyTold, StorageDamaged, UnknownTrial
-from mfopt.protocols import Array
-from mfopt.run.events import Event
-from mfopt.storage.database import Database
-from mfopt.storage.reasons import reason_from_json, reason_to_json
+from mfopt.errors import StorageDamaged
+from mfopt.run.events import Added, Asked, Event, Told
+from mfopt.storage.leases import Leases
+from mfopt.storage.reasons import reason_from_json
+from mfopt.storage.rows import EventRow, from_row, to_row
 from mfopt.storage.store import Header, Store
 
 _EVENTS = """
@@ -30,17 +25,26 @@ _EVENTS = """
     WHERE e.study = ? AND e.seq > ? AND e.seq <= ? ORDER BY e.seq
 """
 _THERE = "SELECT 1 FROM mfopt_events WHERE study = ? AND seq = ? AND crc = ?"
+_NEW_TRIAL = (
+    "INSERT INTO mfopt_trials (study, id, x, u, fidelity, cost, reason, worker, lease) "
+    "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+)
+_NEW_EVENT = "INSERT INTO mfopt_events (study, seq, kind, trial, y, detail, at, crc) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
 _ALL = 2**62
 
 
-class Log:
-    """The study of `header`; trials handed out here are leased for `lease` seconds (None: for ever) to `worker`."""
+class EventLog:
+    """The Log (mfopt/run/log.py) of the study of `header`.
+
+    Trials handed out here are leased for `lease` seconds (None: without end) to `worker`.
+    """
+
+    durable = True
 
     def __init__(self, store: Store, header: Header, lease: float | None, worker: str | None) -> None:
         self.store = store
         self.name = header.name
-        self.lease = lease
-        self._worker = worker
+        self.leases = Leases(store.database, header.name, lease, worker)
         self._database = store.database
         self._start = (0, header.crc)
         self._seen = self._start  # number and checksum of the last event seen
@@ -58,13 +62,13 @@ class Log:
             raise
         self._seen = self._last
 
-    def read(self) -> list[Event]:
+    def read(self) -> Sequence[Event]:
         """What others have written since; within a transaction before anything is written."""
         events, self._seen = self._events(self._seen, _ALL)
         self._last = self._seen
         return events
 
-    def read_again(self) -> list[Event]:
+    def read_again(self) -> Sequence[Event]:
         """Everything seen so far."""
         return self._events(self._start, self._seen[0])[0]
 
@@ -74,90 +78,22 @@ class Log:
 
     def write(self, event: Event) -> None:
         """Append it; within a transaction."""
-        database = self._database
-        x = u = fidelity = cost = reason = None
-        if event.kind in ("ask", "add"):
-            asked = event.kind == "ask"
-            x, u = json.dumps(event.x.tolist()), json.dumps(event.u.tolist())
-            fidelity, cost = event.fidelity, event.cost
-            reason = reason_to_json(event.reason) if asked else None
-            database.run(
-                "INSERT INTO mfopt_trials (study, id, x, u, fidelity, cost, reason, worker, lease) "
-                "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                (
-                    self.name,
-                    event.id,
-                    x,
-                    u,
-                    fidelity,
-                    cost,
-                    reason,
-                    self._worker if asked else None,
-                    database.now() + self.lease if asked and self.lease is not None else None,
-                ),
-            )
-        elif event.kind == "tell":
-            database.run("UPDATE mfopt_trials SET lease = NULL WHERE study = ? AND id = ?", (self.name, event.id))
-        id = event.id if event.id >= 0 else None
-        detail = json.dumps(event.reason) if event.kind == "refuse" else None
-        seq = self._last[0] + 1
-        crc = _checksum(self._last[1], seq, event.kind, id, event.y, detail, x, u, fidelity, cost, reason)
-        database.run(
-            "INSERT INTO mfopt_events (study, seq, kind, trial, y, detail, at, crc) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-            (self.name, seq, event.kind, id, event.y, detail, time.time(), crc),
-        )
+        row = to_row(event)
+        match event:
+            case Asked():
+                self._insert_trial(row, self.leases.worker, self.leases.make_deadline())
+            case Added():
+                self._insert_trial(row, None, None)
+            case Told(id):
+                self.leases.release(id)
+        number, before = self._last
+        seq, crc = number + 1, row.checksum(before, number + 1)
+        self._database.run(_NEW_EVENT, (self.name, seq, row.kind, row.trial, row.y, row.detail, time.time(), crc))
         self._last = (seq, crc)
 
-    # ----------------------------------------------------------------------------------------------- leases
-
-    def expired(self) -> int:
-        """How many pending trials have a lease that has run out."""
-        sql = "SELECT count(*) FROM mfopt_trials WHERE study = ? AND lease < ?"
-        return int(self._database.query(sql, (self.name, self._database.now()))[0][0])
-
-    def claim(self, n: int) -> list[int]:
-        """At most n trials whose lease has run out, the oldest first, now leased to us; within a transaction."""
-        sql = "SELECT id FROM mfopt_trials WHERE study = ? AND lease < ? ORDER BY id LIMIT ?"
-        ids = [int(row[0]) for row in self._database.query(sql, (self.name, self._database.now(), n))]
-        for id in ids:
-            self._lease(self._database, id)
-        return ids
-
-    def renew(self, id: int) -> None:
-        """Lease the trial to us from now on, through a connection of its own."""
-        database = copy.copy(self._database)
-        told = "SELECT 1 FROM mfopt_events WHERE study = ? AND trial = ? AND kind IN ('tell', 'add')"
-        try:
-            with database.transaction(self.name):
-                if database.query(told, (self.name, id)):
-                    raise AlreadyTold(f"a trial must be pending to be renewed, got trial {id}, which was told")
-                if self._lease(database, id) == 0:
-                    raise UnknownTrial(f"a trial must be pending to be renewed, got {id}")
-        finally:
-            database.close()
-
-    def offer_unleased(self) -> None:
-        """Let the leases of pending trials that have none run out now."""
-        told = "SELECT trial FROM mfopt_events WHERE study = ? AND kind IN ('tell', 'add')"
-        self._offer(f"lease IS NULL AND id NOT IN ({told})", self.name)
-
-    def offer_own(self) -> None:
-        """Let the leases of our worker's trials run out now."""
-        if self._worker is not None:
-            self._offer("lease IS NOT NULL AND worker = ?", self._worker)
-
-    def _offer(self, which: str, *parameters: object) -> None:
-        # Those offered are claimed one by one, so that two processes that offer them do not both get one.
-        with self._database.transaction(self.name):
-            sql = f"UPDATE mfopt_trials SET lease = 0 WHERE study = ? AND {which}"
-            self._database.run(sql, (self.name, *parameters))
-
-    def _lease(self, database: Database, id: int) -> int:
-        deadline = None if self.lease is None else database.now() + self.lease
-        return database.run(
-            "UPDATE mfopt_trials SET lease = ?, worker = ? WHERE study = ? AND id = ?",
-            (deadline, self._worker, self.name, id),
-        )
+    def _insert_trial(self, row: EventRow, worker: str | None, deadline: float | None) -> None:
+        trial = (row.trial, row.x, row.u, row.fidelity, row.cost, row.reason, worker, deadline)
+        self._database.run(_NEW_TRIAL, (self.name, *trial))
 
     def reasons(self) -> dict[int, Any]:
         """Why each trial was chosen, by its id."""
@@ -167,8 +103,6 @@ class Log:
     def close(self) -> None:
         """Let go of the database; the next call opens it again."""
         self._database.close()
-
-    # ---------------------------------------------------------------------------------------------- reading
 
     def _events(self, seen: tuple[int, int], last: int) -> tuple[list[Event], tuple[int, int]]:
         """Those after `seen` up to the number `last`, with the number and the checksum of the last of them."""
@@ -180,47 +114,32 @@ class Log:
             )
         events = []
         try:
-            for crc, *row in rows:
-                content = row if row[1] != "tell" else [*row[:5], None, None, None, None, None]
-                expected = (seen[0] + 1, _checksum(seen[1], *content))
-                if (row[0], crc) != expected:
+            for crc, seq, *columns in rows:
+                row = EventRow(*columns)
+                expected = (seen[0] + 1, row.checksum(seen[1], seq))
+                if (seq, crc) != expected:
                     raise ValueError(f"event {expected[0]} is not what was written")
-                events.append(_event(*row[1:]))
+                events.append(from_row(row))
                 seen = expected
         except (TypeError, ValueError) as error:
             raise StorageDamaged(f"{self.store}: study {self.name!r} is damaged ({error}): restore a copy") from error
         return events, seen
 
+    # ----------------------------------------------------------------------------------------------- leases
 
-def _checksum(before: int, *content: object) -> int:
-    return zlib.crc32(repr(content).encode(), before)
+    @property
+    def lease(self) -> float | None:
+        """Seconds for which trials are leased here; None: without end."""
+        return self.leases.seconds
 
+    def expired(self) -> int:
+        """How many pending trials have a lease that has run out."""
+        return self.leases.expired()
 
-def _event(
-    kind: str,
-    id: int | None,
-    y: float | None,
-    detail: str | None,
-    x: str | None,
-    u: str | None,
-    fidelity: int | None,
-    cost: float | None,
-    reason: str | None,
-) -> Event:
-    if kind == "refuse":
-        message, which = json.loads(detail or "")
-        return Event(kind, reason=(message, which))
-    if kind == "capital":
-        return Event(kind, y=y)
-    if id is None or x is None or u is None or fidelity is None or cost is None:
-        raise ValueError("an event has no trial")
-    if kind == "tell":
-        return Event(kind, id, y=y)
-    said: Any = None if reason is None else reason_from_json(reason)
-    return Event(kind, id, _point(x), _point(u), fidelity, cost, said, y)
+    def claim(self, n: int) -> list[int]:
+        """At most n trials whose lease has run out, the oldest first, now leased to us; within a transaction."""
+        return self.leases.claim(n)
 
-
-def _point(text: str) -> Array:
-    point = np.array(json.loads(text), dtype=np.float64)
-    point.flags.writeable = False
-    return point
+    def renew(self, id: int) -> None:
+        """Lease the trial to us from now on, through a connection of its own."""
+        self.leases.renew(id)

@@ -4,7 +4,7 @@ What JSON can express is compared when the study is opened again, field by field
 alone: boxes with linear constraints, finite sets, plugins by name or made by name with options. Of what it cannot
 express (functions as constraints, other people's domains and objects) the description is stored and compared; the
 object itself has to be given again, and whether it still does the same is not known. Without it a study can be read and
-told, but not asked: a Missing object stands in.
+told, but not asked: a missing object (missing.py) stands in.
 """
 
 from __future__ import annotations
@@ -18,13 +18,16 @@ from typing import Any
 import numpy as np
 
 from mfopt import registry
-from mfopt.checks import real_number, shown
+from mfopt.checks import printable_name, shown
+from mfopt.domains import as_domain
 from mfopt.domains.box import Box
 from mfopt.domains.dimensions import Real
 from mfopt.domains.finite import FiniteSet
-from mfopt.errors import InputError, PluginError, StorageDamaged, StudyMismatch
+from mfopt.errors import PluginError, StorageDamaged, StudyMismatch
 from mfopt.fidelities import Fidelity
-from mfopt.protocols import Array, Domain
+from mfopt.protocols import Domain
+from mfopt.run.setup import Setup
+from mfopt.storage.missing import MissingDomain, MissingPlugin
 from mfopt.storage.store import Header, Store
 
 _GROUPS = {
@@ -36,51 +39,30 @@ _GROUPS = {
 
 def study_name(name: object) -> str:
     """A study's name, "default" unless given."""
-    return "default" if name is None else _name(name, "study")
+    return "default" if name is None else printable_name(name, "study")
 
 
-def lease_terms(lease: object, worker: object) -> tuple[float | None, str | None]:
-    """How long trials are leased, and to whom."""
-    seconds = None if lease is None else real_number(lease, "lease")
-    if seconds is not None and seconds <= 0.0:
-        raise InputError(f"lease must be positive or None, got {seconds}")
-    return seconds, None if worker is None else _name(worker, "worker")
-
-
-def _name(name: object, what: str) -> str:
-    if not isinstance(name, str) or not name.strip() or not name.isprintable() or len(name) > 200:
-        raise InputError(f"{what} must be a name of 1 to 200 printable characters, got {shown(name)}")
-    return name
-
-
-def describe(
-    domain: Domain,
-    fidelities: Sequence[Fidelity],
-    plugins: tuple[object, object, object],
-    direction: str,
-    capital: float | None,
-    seed: int,
-) -> tuple[dict[str, Any], dict[str, bytes]]:
-    """The header of a study, and its large arrays."""
-    described, arrays = _describe_domain(domain)
-    strategy, surrogate, maximiser = plugins
-    given = {"strategy": strategy, "surrogate": surrogate, "maximiser": maximiser}
+def describe(setup: Setup) -> tuple[dict[str, Any], dict[str, bytes]]:
+    """The header of a study with this setup, and its large arrays."""
+    described, arrays = _describe_domain(setup.domain)
     spec = {
         "domain": described,
-        "fidelities": [asdict(fidelity) for fidelity in fidelities],
-        **{what: _describe_plugin(_GROUPS[what], one) for what, one in given.items()},
-        "direction": direction,
-        "capital": capital,
-        "seed": seed,
+        "fidelities": [asdict(fidelity) for fidelity in setup.fidelities],
+        "strategy": _describe_plugin(registry.STRATEGIES, setup.strategy),
+        "surrogate": _describe_plugin(registry.SURROGATES, setup.surrogate),
+        "maximiser": _describe_plugin(registry.MAXIMISERS, setup.maximiser),
+        "direction": setup.direction,
+        "capital": setup.capital,
+        "seed": setup.seed,
     }
-    return json.loads(json.dumps(_plain(spec), allow_nan=False)), arrays  # as it will be read back
+    return json.loads(json.dumps(_to_plain(spec), allow_nan=False)), arrays  # as it will be read back
 
 
 def compare(name: str, stored: Mapping[str, Any], given: Mapping[str, Any]) -> None:
     """A StudyMismatch with all differences unless the two are the same."""
-    here, there = _flat("", given), _flat("", stored)
+    here, there = _flatten("", given), _flatten("", stored)
     differences = [
-        f"{key}: stored {_shown(there, key)}, given {_shown(here, key)}"
+        f"{key}: stored {_show(there, key)}, given {_show(here, key)}"
         for key in [*there, *(key for key in here if key not in there)]
         if (key in here, here.get(key)) != (key in there, there.get(key))
     ]
@@ -92,23 +74,26 @@ def compare(name: str, stored: Mapping[str, Any], given: Mapping[str, Any]) -> N
         )
 
 
-def rebuild(store: Store, header: Header, given: Mapping[str, object]) -> dict[str, Any]:
-    """The arguments of an Optimizer; those in `given` that are not None take the place of what the header says."""
+def rebuild(store: Store, header: Header, given: Mapping[str, object]) -> Setup:
+    """The setup of a study; what `given` holds under a field's name, unless None, takes the place of what is stored."""
     spec, name = header.spec, header.name
+    domain = None if given.get("domain") is None else as_domain(given["domain"])
     try:
-        domain = given.get("domain")
-        rebuilt = {
-            "domain": _rebuild_domain(store, name, spec["domain"]) if domain is None else domain,
-            "fidelities": [Fidelity(**fidelity) for fidelity in spec["fidelities"]],
-            "direction": spec["direction"],
-            "rng": spec["seed"],
+        plugins = {
+            what: _rebuild_plugin(name, what, group, spec[what]) if given.get(what) is None else given[what]
+            for what, group in _GROUPS.items()
         }
-        for what, group in _GROUPS.items():
-            one = given.get(what)
-            rebuilt[what] = _rebuild_plugin(name, what, group, spec[what]) if one is None else one
+        return Setup(
+            domain=_rebuild_domain(store, name, spec["domain"]) if domain is None else domain,
+            fidelities=tuple(Fidelity(**fidelity) for fidelity in spec["fidelities"]),
+            direction=spec["direction"],
+            **plugins,
+            capital=spec["capital"],
+            seed=header.seed,
+            seed_is_free=False,
+        )
     except (KeyError, TypeError) as error:
         raise StorageDamaged(f"{store}: the header of study {name!r} cannot be read: restore a copy") from error
-    return rebuilt
 
 
 # ---------------------------------------------------------------------------------------------------- domains
@@ -129,44 +114,13 @@ def _describe_domain(domain: Domain) -> tuple[Mapping[str, Any], dict[str, bytes
         return domain.describe(), {}
     if isinstance(domain, MissingDomain):
         return domain.spec, {}
-    described = {"kind": "custom", "class": _class(domain), "names": domain.names, "description": domain.describe()}
+    described = {
+        "kind": "custom",
+        "class": _class_name(domain),
+        "names": domain.names,
+        "description": domain.describe(),
+    }
     return described, {}
-
-
-class MissingDomain(Box):
-    """In the place of a domain that the storage could not hold."""
-
-    def __init__(self, study: str, spec: Mapping[str, Any]) -> None:
-        names = spec["names"] if "names" in spec else [one["name"] for one in spec["dimensions"]]
-        super().__init__([(0.0, 1.0)] * len(names), names=names)
-        self.spec = spec
-        self._study = study
-
-    def sample(self, n: int, rng: np.random.Generator) -> Array:
-        """What a strategy begins with."""
-        raise InputError(
-            f"study {self._study!r} has a domain with functions or objects that a storage cannot hold: to ask, open it "
-            "with domain=, the same as it was made with"
-        )
-
-
-class MissingPlugin:
-    """In the place of a plugin that the storage could not hold, or that cannot be made here."""
-
-    def __init__(self, study: str, what: str, spec: Mapping[str, Any], error: PluginError | None = None) -> None:
-        self.spec = spec
-        self._message = (
-            f"study {study!r} has a {what} that a storage cannot hold, a {spec['class']}: to ask, open it "
-            f"with {what}=, the same as it was made with"
-            if error is None
-            else f"study {study!r} has a {what} that cannot be made here, {spec['name']}: to ask, install it ({error})"
-        )
-
-    def __getattr__(self, name: str) -> Any:
-        """No plugin works without one of these."""
-        if name in ("start", "model", "maximise"):
-            raise InputError(self._message)
-        raise AttributeError(name)
 
 
 def _rebuild_domain(store: Store, name: str, spec: Mapping[str, Any]) -> Domain:
@@ -181,7 +135,7 @@ def _rebuild_domain(store: Store, name: str, spec: Mapping[str, Any]) -> Domain:
         return Box(dimensions)
     from scipy.optimize import LinearConstraint  # slow to import
 
-    linear = [LinearConstraint(one["A"], _floats(one["lb"]), _floats(one["ub"])) for one in constraints]
+    linear = [LinearConstraint(one["A"], _to_floats(one["lb"]), _to_floats(one["ub"])) for one in constraints]
     return Box(dimensions, constraints=linear)
 
 
@@ -208,10 +162,12 @@ def _describe_plugin(group: str, given: object) -> Any:
         return {"name": given, "options": {}}
     if isinstance(given, MissingPlugin):
         return given.spec
-    name, options = registry.called_with(group, given)
-    if name is not None and options is not None and _expressible(options):
+    name, options = registry.identify(group, given)
+    if options is not None and not _is_expressible(options):
+        options = None
+    if name is not None and options is not None:
         return {"name": name, "options": options}
-    return {"class": _class(given), "options": options if options is not None and _expressible(options) else None}
+    return {"class": _class_name(given), "options": options}
 
 
 def _rebuild_plugin(study: str, what: str, group: str, spec: Any) -> object:
@@ -227,9 +183,9 @@ def _rebuild_plugin(study: str, what: str, group: str, spec: Any) -> object:
         return MissingPlugin(study, what, spec, error)
 
 
-def _expressible(options: Mapping[str, Any]) -> bool:
+def _is_expressible(options: Mapping[str, Any]) -> bool:
     try:
-        json.dumps(_plain(options), allow_nan=False)
+        json.dumps(_to_plain(options), allow_nan=False)
     except (TypeError, ValueError):
         return False
     return True
@@ -238,24 +194,24 @@ def _expressible(options: Mapping[str, Any]) -> bool:
 # ------------------------------------------------------------------------------------------------------- JSON
 
 
-def _plain(value: Any) -> Any:
-    """Arrays and tuples as lists, NumPy's numbers as Python's, numbers that JSON does not know as texts."""
+def _to_plain(value: Any) -> Any:
+    """Arrays and tuples as lists, NumPy's numbers as Python's, numbers that JSON does not know as strings."""
     if isinstance(value, Mapping):
-        return {str(key): _plain(one) for key, one in value.items()}
+        return {str(key): _to_plain(one) for key, one in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(one) for one in value]
+        return [_to_plain(one) for one in value]
     if isinstance(value, np.ndarray | np.generic):
-        return _plain(value.tolist())
+        return _to_plain(value.tolist())
     if isinstance(value, float) and not np.isfinite(value):
         return str(value)
     return value
 
 
-def _floats(values: Sequence[Any]) -> list[float]:
+def _to_floats(values: Sequence[Any]) -> list[float]:
     return [float(value) for value in values]
 
 
-def _flat(path: str, value: Any) -> dict[str, Any]:
+def _flatten(path: str, value: Any) -> dict[str, Any]:
     """{"domain.dimensions[0].lo": 0.0, ...}"""
     if isinstance(value, Mapping):
         pairs = [(f"{path}.{key}" if path else str(key), one) for key, one in value.items()]
@@ -263,12 +219,12 @@ def _flat(path: str, value: Any) -> dict[str, Any]:
         pairs = [(f"{path}[{k}]", one) for k, one in enumerate(value)]
     else:
         return {path: value}
-    return {key: one for start, inner in pairs for key, one in _flat(start, inner).items()}
+    return {key: one for start, inner in pairs for key, one in _flatten(start, inner).items()}
 
 
-def _shown(flat: Mapping[str, Any], key: str) -> str:
+def _show(flat: Mapping[str, Any], key: str) -> str:
     return shown(flat[key]) if key in flat else "nothing"
 
 
-def _class(given: object) -> str:
+def _class_name(given: object) -> str:
     return f"{type(given).__module__}.{type(given).__qualname__}"

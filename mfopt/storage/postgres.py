@@ -75,17 +75,17 @@ class Postgres:
                 self.run("INSERT INTO mfopt_schema (version) VALUES (?)", (VERSION,))
 
     def query(self, sql: str, parameters: Sequence[object] = ()) -> list[tuple[Any, ...]]:
-        with self._translated():
+        with self._translate_errors():
             return self._open().execute(sql.replace("?", "%s"), parameters).fetchall()
 
     def run(self, sql: str, parameters: Sequence[object] = ()) -> int:
-        with self._translated():
+        with self._translate_errors():
             return self._open().execute(sql.replace("?", "%s"), parameters).rowcount
 
     @contextmanager
     def transaction(self, study: str | None) -> Iterator[None]:
         connection = self._open()
-        with self._translated():
+        with self._translate_errors():
             if connection.info.transaction_status != self._psycopg.pq.TransactionStatus.IDLE:
                 connection.execute("ROLLBACK")  # left behind by an interruption between two lines
             connection.execute("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE")  # whatever the server's default
@@ -95,7 +95,7 @@ class Postgres:
             else:
                 self.query("SELECT name FROM mfopt_studies WHERE name = ? FOR UPDATE", (study,))
             yield
-            with self._translated():
+            with self._translate_errors():
                 connection.execute("COMMIT")
         except BaseException:
             if not connection.closed:
@@ -130,7 +130,7 @@ class Postgres:
         if self._connection is not None and self._connection.closed:
             self._connection = None
         if self._connection is None:
-            with self._translated():
+            with self._translate_errors():
                 connection = self._psycopg.connect(self._url, autocommit=True)
                 connection.execute("SET synchronous_commit = on")
                 connection.execute(f"SET lock_timeout = '{1000 * PATIENCE:.0f}ms'")
@@ -141,14 +141,14 @@ class Postgres:
         return self._connection
 
     @contextmanager
-    def _translated(self) -> Iterator[None]:
+    def _translate_errors(self) -> Iterator[None]:
         """The server's errors as ours."""
         try:
             yield
         except self._psycopg.Error as error:
-            raise self._as_ours(error) from error
+            raise self._translate(error) from error
 
-    def _as_ours(self, error: psycopg.Error) -> MfoptError:
+    def _translate(self, error: psycopg.Error) -> MfoptError:
         said = " ".join(str(error).split())
         errors = self._psycopg.errors
         if isinstance(error, errors.LockNotAvailable):

@@ -1,4 +1,4 @@
-"""Reasons of trials as JSON. Those of mfopt.run.reason read back as they were; of any other the text remains."""
+"""Reasons of trials as JSON. Those of mfopt.run.reason read back as they were; of any other the string remains."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from mfopt.run.reason import ImprovementReason, Reason
 
 _KINDS = {kind.__name__: kind for kind in (Reason, ImprovementReason)}
-_WORDS = ("kind", "text", "bound")  # fields that are texts
+_WORDS = ("kind", "text", "bound")  # fields that are strings
 _SPECIAL = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}  # numbers that JSON does not know
 
 
@@ -19,28 +19,28 @@ def reason_to_json(reason: Any) -> str:
     kind = type(reason).__name__
     if _KINDS.get(kind) is type(reason):
         try:
-            return json.dumps({"type": kind, **_plain(asdict(reason))}, allow_nan=False)
-        except TypeError:  # a field that is no plain number or text
+            return json.dumps({"type": kind, **_to_plain(asdict(reason))}, allow_nan=False)
+        except TypeError:  # a field that is no plain number or string
             pass
     return json.dumps({"type": "text", "text": str(reason)})
 
 
 def reason_from_json(text: str) -> Any:
-    """A Reason or an ImprovementReason, or the text of another kind."""
+    """A Reason or an ImprovementReason, or the string of another kind."""
     fields = json.loads(text)
     kind = _KINDS.get(fields.pop("type"))
-    return fields["text"] if kind is None else kind(**{key: _restored(key, value) for key, value in fields.items()})
+    return fields["text"] if kind is None else kind(**{key: _restore(key, value) for key, value in fields.items()})
 
 
-def _plain(value: Any) -> Any:
+def _to_plain(value: Any) -> Any:
     if isinstance(value, dict):
-        return {key: _plain(one) for key, one in value.items()}
+        return {key: _to_plain(one) for key, one in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(one) for one in value]
+        return [_to_plain(one) for one in value]
     return str(value) if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def _restored(key: str, value: Any) -> Any:
+def _restore(key: str, value: Any) -> Any:
     if key in _WORDS:
         return value
     return tuple(_SPECIAL.get(one, one) for one in value) if isinstance(value, list) else _SPECIAL.get(value, value)

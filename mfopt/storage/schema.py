@@ -2,7 +2,7 @@
 
 Points are JSON lists whose numbers read back to the same float64; BLOB becomes BYTEA on PostgreSQL. The constraints
 make impossible what the code above them must never do: a trial asked or told twice, an event without its trial. The
-header carries a checksum of its `spec`, each event one of itself and all before it (see log.py).
+header carries a checksum of its `spec`, each event one of itself and all before it (see event_log.py).
 """
 
 VERSION = 1

@@ -77,7 +77,7 @@ class SQLite:
             return
         new = self._path.with_name(f"{self._path.name}.new-{secrets.token_hex(8)}")  # nobody else's
         try:
-            with self._translated():
+            with self._translate_errors():
                 with contextlib.closing(sqlite3.connect(new, isolation_level=None)) as connection:
                     connection.execute("PRAGMA journal_mode = WAL")
                     connection.execute("PRAGMA synchronous = FULL")
@@ -97,10 +97,10 @@ class SQLite:
         self._open()
 
     def query(self, sql: str, parameters: Sequence[object] = ()) -> list[tuple[Any, ...]]:
-        return self._patiently(lambda: self._open().execute(sql, parameters).fetchall())  # type: ignore[no-any-return]
+        return self._wait_for(lambda: self._open().execute(sql, parameters).fetchall())  # type: ignore[no-any-return]
 
     def run(self, sql: str, parameters: Sequence[object] = ()) -> int:
-        with self._translated():
+        with self._translate_errors():
             return self._open().execute(sql, parameters).rowcount
 
     @contextmanager
@@ -111,10 +111,10 @@ class SQLite:
             raise StorageError(f"{self} was moved, deleted or replaced while it was in use: open the study anew")
         if connection.in_transaction:  # left behind by an interruption between two lines
             connection.execute("ROLLBACK")
-        self._patiently(lambda: connection.execute("BEGIN IMMEDIATE"))
+        self._wait_for(lambda: connection.execute("BEGIN IMMEDIATE"))
         try:
             yield
-            with self._translated():
+            with self._translate_errors():
                 connection.execute("COMMIT")
         except BaseException:
             if connection.in_transaction:  # a full disk may have ended it already
@@ -124,7 +124,7 @@ class SQLite:
 
     def settle(self) -> None:
         """Move the header from the -wal file into the main one, which stands for the study should the other be lost."""
-        self._patiently(lambda: self._open().execute("PRAGMA wal_checkpoint(FULL)").fetchall())
+        self._wait_for(lambda: self._open().execute("PRAGMA wal_checkpoint(FULL)").fetchall())
 
     def now(self) -> float:
         return time.time()
@@ -139,7 +139,7 @@ class SQLite:
             inherited.append(self._connection)
             self._connection = None
         if self._connection is None:
-            with self._translated():
+            with self._translate_errors():
                 uri = f"{self._path.as_uri()}?mode=rw"  # never makes a file
                 connection = sqlite3.connect(
                     uri, uri=True, isolation_level=None, timeout=_BUSY, check_same_thread=False
@@ -164,7 +164,7 @@ class SQLite:
         """Whether the file is a whole storage of a version that we know."""
 
         def ask(sql: str) -> Any:
-            return self._patiently(lambda: connection.execute(sql).fetchone())
+            return self._wait_for(lambda: connection.execute(sql).fetchone())
 
         ask("PRAGMA foreign_keys = ON")
         ask("PRAGMA synchronous = FULL")
@@ -184,12 +184,12 @@ class SQLite:
         if mode != "wal":
             ask("PRAGMA journal_mode = WAL")
 
-    def _patiently(self, call: Any) -> Any:
+    def _wait_for(self, call: Any) -> Any:
         """The result of `call`, which may have to wait for the locks of others."""
         deadline = time.monotonic() + PATIENCE
         while True:
             try:
-                with self._translated():
+                with self._translate_errors():
                     return call()
             except StorageBusy:
                 if time.monotonic() > deadline:
@@ -197,14 +197,14 @@ class SQLite:
                 time.sleep(0.005)
 
     @contextmanager
-    def _translated(self) -> Iterator[None]:
+    def _translate_errors(self) -> Iterator[None]:
         """SQLite's errors as ours, by their messages: their codes are known from Python 3.11 only."""
         try:
             yield
         except (sqlite3.Error, UnicodeDecodeError) as error:
-            raise self._as_ours(error) from error
+            raise self._translate(error) from error
 
-    def _as_ours(self, error: sqlite3.Error | UnicodeDecodeError) -> MfoptError:
+    def _translate(self, error: sqlite3.Error | UnicodeDecodeError) -> MfoptError:
         said = str(error)
         if "locked" in said or "busy" in said:
             return StorageBusy(f"{self} has been in use by another process for {PATIENCE:g} s: find it and end it")

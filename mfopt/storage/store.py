@@ -27,7 +27,7 @@ class Header:
     name: str
     created: str  # UTC, ISO 8601
     mfopt: str  # the version that made it
-    spec: Mapping[str, Any]  # see spec.py
+    spec: Mapping[str, Any]  # see header.py
     crc: int  # of the spec as it is written
 
     @property
@@ -80,7 +80,7 @@ class Store:
         """The study of this name; None where there is none."""
         if not self.database.exists():
             return None
-        return self._found(name)
+        return self._look_up(name)
 
     def get(self, name: str | None) -> Header:
         """The study of this name, or the only one if `name` is None; an UnknownStudy error otherwise."""
@@ -99,7 +99,7 @@ class Store:
         database = self.database
         database.prepare()
         with database.transaction(None):
-            found = self._found(name)
+            found = self._look_up(name)
             if found is not None:
                 return found
             created = datetime.now(timezone.utc).isoformat(timespec="microseconds")
@@ -126,7 +126,7 @@ class Store:
         rows = self.database.query("SELECT data FROM mfopt_arrays WHERE study = ? AND name = ?", (name, array))
         return bytes(rows[0][0]) if rows else None
 
-    def _found(self, name: str) -> Header | None:
+    def _look_up(self, name: str) -> Header | None:
         rows = self.database.query(f"SELECT {_COLUMNS} FROM mfopt_studies WHERE name = ?", (name,))
         return self._header(rows[0]) if rows else None
 

@@ -55,7 +55,7 @@ def test_importing_mfopt_loads_nothing_heavy():
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     loaded = set(json.loads(done.stdout))
     heavy = {"scipy.optimize", "scipy.stats", "scipy.linalg", "pandas", "matplotlib", "nlopt", "pytest"}
-    ours = {"mfopt_core", "mfopt_plugins", "mfopt.testing", "mfopt.plots"}
+    ours = {"mfopt_core", "mfopt_plugins", "mfopt.storage", "mfopt.testing", "mfopt.plots"}
     assert not loaded & (heavy | ours)
 
 

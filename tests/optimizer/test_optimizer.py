@@ -116,14 +116,13 @@ def test_anything_else_is_refused_with_a_hint_and_changes_nothing(y):
 
 
 def test_a_failed_trial_costs_and_has_no_value():
-    strategy = RandomSearch()
-    opt = make(strategy=strategy, capital=100.0)
+    opt = make(capital=100.0)
     trial = opt.ask()
     opt.tell(trial, status="failed")
     assert opt.spent == trial.cost
     assert opt.history.status.tolist() == ["failed"]
     assert np.isnan(opt.history.y[0])
-    assert strategy.records[0].y is None
+    assert opt.strategy.records[0].y is None
     assert opt.best is None
 
 
@@ -183,12 +182,11 @@ def test_ids_of_added_data_are_not_trials():
 
 
 def test_added_data_reaches_the_strategy_and_costs_nothing():
-    strategy = RandomSearch()
-    opt = make(strategy=strategy, capital=20.0)
+    opt = make(capital=20.0)
     opt.add([0.25, 0.0], 1, 3.0)
     opt.add({"x0": 0.5, "x1": 5.0}, 0, 4.0)
     assert opt.spent == 0.0
-    assert [(r.u.tolist(), r.fidelity, r.y, r.asked) for r in strategy.records] == [
+    assert [(r.u.tolist(), r.fidelity, r.y, r.asked) for r in opt.strategy.records] == [
         ([0.25, 0.5], 1, 3.0, False),
         ([0.5, 1.0], 0, 4.0, False),
     ]
@@ -241,14 +239,13 @@ def test_a_given_cost_is_charged():
     ],
 )
 def test_bad_data_changes_nothing(x, fidelity, y, rule):
-    strategy = RandomSearch()
-    opt = make(strategy=strategy)
+    opt = make()
     opt.add([0.5, 0.5], 1, 2.0)
     before = state(opt)
     with pytest.raises(InputError, match=rule):
         opt.add(x, fidelity, y)
     assert state(opt) == before
-    assert len(strategy.records) == 1
+    assert len(opt.strategy.records) == 1
 
 
 def test_data_outside_the_domain_is_a_domain_error():
@@ -271,10 +268,9 @@ def test_best_is_the_best_value_of_the_target(direction, expected):
 
 
 def test_the_strategy_always_maximises():
-    strategy = RandomSearch()
-    opt = make(direction="minimize", strategy=strategy)
+    opt = make(direction="minimize")
     opt.tell(opt.ask(), 3.0)
-    assert strategy.records[0].y == -3.0
+    assert opt.strategy.records[0].y == -3.0
     assert opt.history.y.tolist() == [3.0]
 
 

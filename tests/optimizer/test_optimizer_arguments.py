@@ -50,21 +50,26 @@ def test_an_exception_in_the_strategy_registers_nothing():
     assert opt.ask().id == 0
 
 
-def test_an_exception_in_tell_keeps_the_trial_pending():
+def test_a_value_is_kept_when_the_strategy_fails_to_take_it():
     class Moody(RandomSearch):
+        moods = 2
+
         def tell(self, record):
-            if not self.records:
-                self.records.append(None)
+            if record.y == 2.0 and self.moods:
+                self.moods -= 1
                 raise RuntimeError("not now")
+            super().tell(record)
 
     opt = make(strategy=Moody())
-    trial = opt.ask()
+    opt.tell_many([(trial, float(trial.id + 1)) for trial in opt.ask(3)])
     before = state(opt)
-    with pytest.raises(RuntimeError, match="not now"):
-        opt.tell(trial, 1.0)
-    assert state(opt) == before
-    opt.tell(trial, 1.0)
-    assert opt.history.y.tolist() == [1.0]
+    assert opt.history.y.tolist() == [1.0, 2.0, 3.0]
+    for _ in range(2):
+        with pytest.raises(RuntimeError, match="not now"):
+            opt.ask()
+        assert state(opt) == before
+    assert opt.ask().id == 3
+    assert [record.y for record in opt.strategy.records] == [1.0, 2.0, 3.0]
 
 
 # --------------------------------------------------------------------------------------------------- arguments

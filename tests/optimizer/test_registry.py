@@ -4,7 +4,7 @@ from importlib.metadata import entry_points
 import pytest
 
 from mfopt import Optimizer, PluginError, UnknownPlugin
-from mfopt.registry import MAXIMISERS, STRATEGIES, SURROGATES, called_with, make, plugins, resolve, resolve_each
+from mfopt.registry import MAXIMISERS, STRATEGIES, SURROGATES, identify, make, plugins, resolve, resolve_each
 from tests.optimizer.toys import FixedGP, RandomMaximiser, RandomSearch
 
 MODULE = """
@@ -176,6 +176,13 @@ class Forgetful(RandomMaximiser):
         return {"scale": self.scale}
 
 
+class Named(RandomMaximiser):
+    """Has a parameter called as the method that tells options is."""
+
+    def __init__(self, options=None):
+        self.options = options
+
+
 class Hidden(RandomMaximiser):
     def __init__(self, scale=1.0):
         self.square = scale**2
@@ -205,6 +212,7 @@ class Picky(RandomMaximiser):
         (Kept(step=(1.0,)), {"step": (1.0,)}),
         (Told(), {}),
         (Told(3.0), {"scale": 3.0}),
+        (Named({"a": 1}), {"options": {"a": 1}}),
         (Forgetful(3.0, 1.0), None),
         (Hidden(3.0), None),
         (Misleading(3.0), None),
@@ -212,13 +220,13 @@ class Picky(RandomMaximiser):
     ],
 )
 def test_the_options_of_an_instance_are_found_or_known_to_be_unknown(plugin, options):
-    assert called_with(MAXIMISERS, plugin) == (None, options)
+    assert identify(MAXIMISERS, plugin) == (None, options)
 
 
 def test_every_built_in_plugin_is_known_by_its_name_and_made_again():
     for plugin in plugins():
         if plugin.distribution == "mfopt":
-            assert called_with(plugin.group, resolve(plugin.group, plugin.name)) == (plugin.name, {})
+            assert identify(plugin.group, resolve(plugin.group, plugin.name)) == (plugin.name, {})
 
 
 @pytest.mark.parametrize(
@@ -239,4 +247,4 @@ def test_every_built_in_plugin_is_known_by_its_name_and_made_again():
     ],
 )
 def test_options_of_built_in_plugins_come_back(group, name, options):
-    assert called_with(group, make(group, name, options)) == (name, options)
+    assert identify(group, make(group, name, options)) == (name, options)

@@ -8,6 +8,7 @@ import pytest
 import mfopt
 from mfopt.loop import run
 from mfopt.parallel import engine
+from mfopt.run.events import Told
 from tests.parallel import functions as f
 
 DOMAIN = [(0.0, 1.0), (0.0, 1.0)]
@@ -152,16 +153,16 @@ def refusing(error):
 
 def test_a_tell_is_repeated_until_the_storage_takes_it(tmp_path, monkeypatch):
     opt = opened(tmp_path / "study.db", capital=6.0)
-    write = opt._log.write
+    write = opt._session.log.write
     kinds = [mfopt.StorageFull, mfopt.StorageBusy, mfopt.StorageReadOnly, mfopt.StorageError]
     errors = [kind("no room") for kind in kinds]
 
     def failing(event):
-        if event.kind == "tell" and len(opt.history) == 2 and errors:
+        if isinstance(event, Told) and len(opt.history) == 2 and errors:
             raise errors.pop(0)
         write(event)
 
-    monkeypatch.setattr(opt._log, "write", failing)
+    monkeypatch.setattr(opt._session.log, "write", failing)
     monkeypatch.setattr(engine, "_FIRST_PAUSE", 0.01)
     with pytest.warns(RuntimeWarning, match="cannot be told yet, tried again for 300 s: no room") as said:
         result = run(opt, [f.brief], executor="threads", workers=2)

@@ -34,7 +34,7 @@ def tell(opt, trial):
 def advance(opt, tells):
     """Tell that many trials, with up to three others pending, out of order, and some data that nobody asked for."""
     for _ in range(tells):
-        while len(opt.pending) < 1 + opt._books.next_id % 4:
+        while len(opt.pending) < 1 + opt._session.ledger.next_id % 4:
             opt.ask()
         k = len(opt.history)
         tell(opt, opt.pending[k % len(opt.pending)])

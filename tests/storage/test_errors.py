@@ -154,7 +154,7 @@ def test_the_database_itself_refuses_what_must_never_be(storage):
 
 
 def test_commits_are_on_the_disk_when_they_return(tmp_path):
-    database = study(tmp_path / "a.db")._log.store.database
+    database = study(tmp_path / "a.db")._session.log.store.database
     assert database.query("PRAGMA journal_mode") == [("wal",)]
     assert database.query("PRAGMA synchronous") == [(2,)]
     assert database.query("PRAGMA foreign_keys") == [(1,)]
@@ -257,7 +257,7 @@ def test_a_client_that_vanished_does_not_keep_the_study(server, monkeypatch):
     opt = filled(storage)
     monkeypatch.setattr(postgres_module, "PATIENCE", 0.3)
     hung = Study.open(storage)
-    with pytest.raises(StorageError), hung._log.transaction():  # the server has ended it at the end
+    with pytest.raises(StorageError), hung._session.log.transaction():  # the server has ended it at the end
         time.sleep(1.0)
     assert opt.ask().id == 5
     assert hung.ask().id == 6
@@ -286,7 +286,7 @@ def test_a_file_kept_in_another_journal_mode_is_put_back(tmp_path):
     filled(tmp_path / "a.db").close()
     with contextlib.closing(sqlite3.connect(tmp_path / "a.db")) as connection:
         connection.execute("PRAGMA journal_mode = DELETE")
-    database = filled(tmp_path / "a.db")._log.store.database
+    database = filled(tmp_path / "a.db")._session.log.store.database
     assert database.query("PRAGMA journal_mode") == [("wal",)]
 
 

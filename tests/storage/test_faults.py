@@ -19,6 +19,7 @@ import pytest
 
 import mfopt
 from mfopt import NotAStorage, Optimizer, ReplayWarning, StorageDamaged, StorageError, StorageFull, Study
+from tests.run.interrupts import Interrupt
 from tests.storage.workers import everything, fill, start, study, value, work
 
 FULL = os.environ.get("MFOPT_FAULTS") == "full"
@@ -99,31 +100,6 @@ def test_a_run_that_is_killed_again_and_again_asks_what_it_would_have_asked(tmp_
 # ------------------------------------------------------------------------------------------------------- Ctrl-C
 
 
-class Interrupt:
-    """Raises KeyboardInterrupt before the n-th line of our own code that is run within."""
-
-    def __init__(self, n):
-        self.left = n
-
-    def __enter__(self):
-        sys.settrace(self.called)
-
-    def __exit__(self, *_):
-        sys.settrace(None)
-
-    def called(self, frame, event, argument):
-        name = frame.f_code.co_filename
-        ours = f"{os.sep}mfopt{os.sep}storage{os.sep}" in name or name.endswith(("optimizer.py", "learner.py"))
-        return self.line if ours and "tests" not in name else None
-
-    def line(self, frame, event, argument):
-        if event == "line":
-            self.left -= 1
-            if self.left == 0:
-                raise KeyboardInterrupt
-        return self.line
-
-
 def books(opt):
     history, pending = opt.history, [(trial.id, trial.x.tobytes()) for trial in opt.pending]
     return history.id.tolist(), history.y.tolist(), pending, opt.spent, opt.remaining
@@ -143,7 +119,7 @@ def test_an_interruption_between_any_two_lines_leaves_the_optimiser_right(storag
     lines, opt, interrupted = 0, None, True
     while interrupted:
         lines += 1 if FULL else 31
-        if opt is None or opt._books.next_id > 50:
+        if opt is None or opt._session.ledger.next_id > 50:
             opt = study(storage, study=f"until line {lines}")
         opt.ask(2)
         try:
@@ -153,7 +129,7 @@ def test_an_interruption_between_any_two_lines_leaves_the_optimiser_right(storag
         except KeyboardInterrupt:
             pass
         opt.refresh()
-        there = Study.open(storage, opt._log.name)
+        there = Study.open(storage, opt._session.log.name)
         assert books(opt) == books(there), lines
         there.close()
         asked = [trial.x.tobytes() for trial in opt.pending]
@@ -211,7 +187,7 @@ def test_a_disk_that_fills_up_at_any_write_costs_nothing(tmp_path, uninterrupted
 def test_a_full_database_is_called_full(tmp_path):
     opt = study(tmp_path / "a.db")
     trial = opt.ask()
-    database = opt._log.store.database
+    database = opt._session.log.store.database
     pages = database.query("PRAGMA page_count")[0][0]
     database.query(f"PRAGMA max_page_count = {pages}")
 

@@ -98,7 +98,7 @@ def test_trials_without_a_lease_are_offered_on_request_to_one_process_each(stora
 
 
 def test_a_worker_gives_back_what_it_holds(storage):
-    one = Study.open(make(storage)._log.store, lease=600.0, worker="one")
+    one = Study.open(make(storage)._session.log.store, lease=600.0, worker="one")
     two = Study.open(storage, lease=600.0, worker="two")
     kept, told = one.ask(2)
     two.ask()

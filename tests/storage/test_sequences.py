@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from mfopt import AlreadyTold, Box, Exhausted, FiniteSet, InputError, Optimizer, Study
+from mfopt.run.events import CapitalSet
 from tests.storage.runs import bits
 
 DOMAINS = {
@@ -100,8 +101,7 @@ class Calls(RuleBasedStateMachine):
         self.studies[who].close()
         self.studies[who] = Study.open(self.path, capital=total)
         if more > 0.0:
-            self.memory._books.capital.total = self.memory._learner._capital.total = total
-            self.memory._books.exhausted = None
+            self.memory._session.record(lambda ledger: [CapitalSet(total)])
 
     @invariant()
     def all_are_the_same(self):

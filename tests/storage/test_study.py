@@ -403,13 +403,13 @@ def test_threads_that_make_one_file_at_once_share_it(tmp_path):
 def test_an_interrupt_while_events_are_read_costs_none_of_them(tmp_path, monkeypatch):
     ours, theirs = make(str(tmp_path / "a.db")), make(str(tmp_path / "a.db"))
     trial = theirs.ask()
-    read = ours._log.read
+    read = ours._session.log.read
 
     def interrupted():
         read()
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(ours._log, "read", interrupted)
+    monkeypatch.setattr(ours._session.log, "read", interrupted)
     with pytest.raises(KeyboardInterrupt):
         ours.refresh()
     monkeypatch.undo()

@@ -1,0 +1,66 @@
+"""Inputs: what the user tells, checked before anything is changed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mfopt.checks import LARGEST, integer, objective_value, one_each, one_or_each, real_array, real_number, shown
+from mfopt.errors import InputError
+from mfopt.protocols import Array, Domain
+
+
+class Row(NamedTuple):
+    """One value that nobody asked for, in the order of the fields of an Added event."""
+
+    x: Array  # in user units
+    u: Array  # in unit coordinates
+    fidelity: int
+    cost: float
+    y: float
+
+
+def parse_outcome(outcome: Sequence[Any]) -> tuple[object, float | None]:
+    """The trial of an outcome, (trial, y) or (trial, y, status), and its value; None for one that failed."""
+    if not isinstance(outcome, list | tuple) or len(outcome) not in (2, 3):
+        raise InputError(f"an outcome must be (trial, y) or (trial, y, status), got {shown(outcome)}")
+    trial, y, status = outcome if len(outcome) == 3 else (*outcome, "ok")
+    if status == "failed":
+        if y is not None:
+            raise InputError(f'y must be left out with status="failed", got {shown(y)}')
+        return trial, None
+    if status != "ok":
+        raise InputError(f'status must be "ok" or "failed", got {shown(status)}')
+    try:
+        return trial, objective_value(y, "y")
+    except InputError as error:
+        raise InputError(f'{error}; when there is no value use status="failed"') from None
+
+
+def parse_data(domain: Domain, count: int, x: object, fidelity: object, y: object, cost: object) -> list[Row]:
+    """The rows that Optimizer.add takes, for a problem with `count` fidelities."""
+    values = real_array(y, "y") + 0.0  # −0.0 becomes 0.0, as in objective_value
+    if values.ndim > 1 or values.size == 0:
+        raise InputError(f"y must be one value or an array (q,) with q at least 1, got shape {values.shape}")
+    if not (np.abs(values) <= LARGEST).all():
+        raise InputError(
+            f"y must be finite and at most {LARGEST} in size, got {shown(values.tolist())}; "
+            "leave failed evaluations out"
+        )
+    given = [x] if values.ndim == 0 else one_each(x, values.size, "x")
+    levels = [_parse_fidelity(m, count) for m in one_or_each(fidelity, len(given), "fidelity")]
+    costs = [real_number(c, "cost") + 0.0 for c in one_or_each(0.0 if cost is None else cost, len(given), "cost")]
+    points = [domain.validate(row) for row in given]
+    units = [u.copy() for u in domain.encode(np.array(points))]
+    for array in (*points, *units):
+        array.flags.writeable = False
+    return [Row(*row) for row in zip(points, units, levels, costs, values.reshape(-1).tolist(), strict=True)]
+
+
+def _parse_fidelity(m: object, count: int) -> int:
+    number = integer(m, "fidelity")
+    if not 0 <= number < count:
+        raise InputError(f"fidelity must be from 0 to {count - 1}, got {number}")
+    return number

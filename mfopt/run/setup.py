@@ -1,0 +1,111 @@
+"""Setup: what a run is made with. With its events (events.py) it determines the state of the run."""
+
+from __future__ import annotations
+
+import copy
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from mfopt import registry
+from mfopt.checks import direction_sign, integer, real_number
+from mfopt.domains import as_domain
+from mfopt.errors import InputError
+from mfopt.fidelities import Fidelity, as_fidelities
+from mfopt.protocols import Domain, Problem, Surrogate
+from mfopt.run.ledger import Ledger
+from mfopt.run.strategist import Strategist
+
+
+@dataclass(frozen=True, eq=False)
+class Setup:
+    """The arguments of an Optimizer, checked; plugins as they were given."""
+
+    domain: Domain
+    fidelities: tuple[Fidelity, ...]
+    direction: str
+    strategy: object
+    surrogate: object
+    maximiser: object
+    capital: float | None  # Λ at the start; it may be raised later
+    seed: int  # root of every random stream
+    seed_is_free: bool  # nobody has chosen the seed: a study that exists keeps its own
+
+    @classmethod
+    def from_arguments(
+        cls,
+        domain: object,
+        costs: Sequence[float] | None = None,
+        *,
+        fidelities: Sequence[Fidelity] | None = None,
+        strategy: object = "mf-gp-ucb",
+        surrogate: object = "se",
+        maximiser: object = "direct",
+        direction: str = "maximize",
+        capital: float | None = None,
+        noise: object = None,
+        rng: int | np.random.Generator | None = None,
+    ) -> Setup:
+        """What mfopt.Optimizer takes, which documents it; an InputError where it breaks a rule."""
+        space = as_domain(domain)
+        levels = as_fidelities(costs, fidelities, noise)
+        direction_sign(direction)
+        if capital is not None:
+            capital = real_number(capital, "capital")
+            price = levels[-1].cost
+            if capital < price:
+                raise InputError(f"capital must pay for a target query, which costs {price}, got {capital}")
+        return cls(space, levels, direction, strategy, surrogate, maximiser, capital, _as_seed(rng), rng is None)
+
+    @property
+    def costs(self) -> tuple[float, ...]:
+        """λ_1 < ... < λ_M."""
+        return tuple(fidelity.cost for fidelity in self.fidelities)
+
+    @property
+    def sign(self) -> float:
+        """What turns the user's values into ones to be maximised."""
+        return direction_sign(self.direction)
+
+    def make_ledger(self) -> Ledger:
+        """An empty ledger: nothing has happened yet."""
+        return Ledger(self.domain, self.fidelities, self.capital, self.sign, self.seed)
+
+    def make_surrogates(self) -> tuple[Surrogate, ...]:
+        """The kinds of model, one per fidelity; those given by name are made anew."""
+        return registry.resolve_each(registry.SURROGATES, self.surrogate, len(self.fidelities))
+
+    def start_strategist(self, copies: bool) -> Strategist:
+        """The strategy before the first event.
+
+        An instance serves one run. With `copies` the given plugins are copied first, so that a fresh strategy can be
+        started again and shown the run anew.
+        """
+        self.domain.sample(1, np.random.default_rng([self.seed, 0]))  # an empty X is reported here
+        plugins = (self.strategy, self.surrogate, self.maximiser)
+        strategy, surrogate, maximiser = copy.deepcopy(plugins) if copies else plugins
+        instance = registry.resolve(registry.STRATEGIES, strategy)
+        problem = Problem(
+            domain=self.domain,
+            costs=self.costs,
+            zetas=tuple(fidelity.zeta for fidelity in self.fidelities),
+            noises=tuple(fidelity.noise for fidelity in self.fidelities),
+            capital=self.capital,
+            surrogates=registry.resolve_each(registry.SURROGATES, surrogate, len(self.fidelities)),
+            maximiser=registry.resolve(registry.MAXIMISERS, maximiser),
+            seed=self.seed,
+        )
+        return Strategist(instance, registry.name_of(registry.STRATEGIES, strategy), problem)
+
+
+def _as_seed(rng: object) -> int:
+    if rng is None:
+        return secrets.randbits(63)
+    if isinstance(rng, np.random.Generator):
+        return int(rng.integers(2**63 - 1))
+    seed = integer(rng, "rng, unless it is a numpy Generator or None,")
+    if seed < 0:
+        raise InputError(f"rng must be a non-negative seed, a numpy Generator or None, got {seed}")
+    return seed

@@ -1,0 +1,109 @@
+"""Strategist: the strategy at work, and the part of the run that it has not been shown yet.
+
+A strategy's state is a function of the calls it received, so it is shown every step of the run once, in order. Steps
+wait in a queue until the strategy is needed: a tell, which has been paid for, must not fail because a plugin does, and
+in a study other processes ask and tell, too.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections import deque
+from collections.abc import Iterable, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from mfopt.checks import integer, real_array, shown
+from mfopt.errors import Exhausted, InputError, PluginError, ReplayWarning
+from mfopt.hooks import KnowsExhaustion
+from mfopt.protocols import Array, Problem, Query, Record, Strategy, Suggestion, View
+from mfopt.run.events import Asked, Event
+
+Step: TypeAlias = tuple[Event, View | Record | None]  # an event, and what the ledger returned as it entered it
+
+
+class Strategist:
+    """`strategy`, started on `problem`; `called` is how errors call it: a name and a distribution, if known."""
+
+    def __init__(self, strategy: Strategy, called: tuple[str, str | None], problem: Problem) -> None:
+        strategy.start(problem)
+        self.strategy = strategy
+        self._called = called
+        self._problem = problem
+        self._queue: deque[Step] = deque()
+        self._records = 0  # how many records the strategy has been shown
+        self._warned = False
+
+    def suggest(self, view: View) -> tuple[Array, int, Any]:
+        """The strategy's next query: u, fidelity and reason. Raises Exhausted when it has none."""
+        return self._check(self.strategy.ask(view))
+
+    def is_exhausted(self, pending: Sequence[Query]) -> bool:
+        """Whether the strategy knows that a finite X has no useful query left."""
+        return isinstance(self.strategy, KnowsExhaustion) and bool(self.strategy.exhausted(list(pending)))
+
+    # ----------------------------------------------------------------------------------------------- queue
+
+    def queue(self, step: Step) -> None:
+        """Show the strategy this step when it is next needed."""
+        self._queue.append(step)
+
+    def queue_rest(self, steps: Iterable[Step]) -> None:
+        """Queue anew: of all steps of the run, those that a strategy which made every ask itself was not shown yet."""
+        records = [step for step in steps if isinstance(step[1], Record)]
+        self._queue = deque(records[self._records :])
+
+    def catch_up(self) -> None:
+        """Show the strategy what is queued. A step that it fails at stays in the queue, with those behind it."""
+        while self._queue:
+            self._show(*self._queue[0])
+            self._queue.popleft()
+
+    def _show(self, event: Event, shown: View | Record | None) -> None:
+        match shown:
+            case Record():
+                self.strategy.tell(shown)
+                self._records += 1
+            case View():
+                self._ask_again(event, shown)
+
+    def _ask_again(self, event: Event, view: View) -> None:
+        """Ask the strategy what it was asked in another process, or before a restart; what was recorded holds."""
+        try:
+            u, m, _ = self.suggest(view)
+            same = isinstance(event, Asked) and m == event.fidelity and np.array_equal(u, event.u)
+        except Exhausted:
+            same = not isinstance(event, Asked)
+        if not same and not self._warned:
+            self._warned = True
+            what = f"trial {event.id}" if isinstance(event, Asked) else "an ask that was refused"
+            warnings.warn(
+                f"the strategy would now choose otherwise than the record says, first at {what}: another version or "
+                "another processor than the study was made with; the recorded trials hold, later ones may differ",
+                ReplayWarning,
+                stacklevel=2,
+            )
+
+    # --------------------------------------------------------------------------------------- its suggestions
+
+    def _check(self, suggestion: object) -> tuple[Array, int, Any]:
+        """The parts of the strategy's answer, or a PluginError that names the strategy."""
+        if not isinstance(suggestion, Suggestion):
+            raise PluginError(f"ask must return a Suggestion, got {shown(suggestion)}", *self._called)
+        domain, top = self._problem.domain, len(self._problem.costs) - 1
+        try:
+            u = real_array(suggestion.u, "a suggested point")
+            m = integer(suggestion.fidelity, "fidelity")
+        except InputError as error:
+            raise PluginError(str(error), *self._called) from error
+        if not 0 <= m <= top:  # any can be paid: a run with less than λ_M left is done
+            raise PluginError(f"fidelity must be from 0 to {top}, got {m}", *self._called)
+        if u.shape != (domain.dim,) or not domain.contains(u[None])[0]:
+            raise PluginError(
+                f"a suggested point must have shape ({domain.dim},) and lie in X, "
+                f"got {shown(u.tolist())} in unit coordinates",
+                *self._called,
+            )
+        u.flags.writeable = False
+        return u, m, suggestion.reason
