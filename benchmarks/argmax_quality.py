@@ -19,7 +19,6 @@ import timing
 import mfopt
 from mfopt_plugins.maximisers.direct import Direct
 from mfopt_plugins.maximisers.nlopt_direct import NloptDirect
-from mfopt_plugins.method.upper_bound import MultiFidelityUCB
 from mfopt_plugins.surrogates.se import SE
 
 MISS = 1e-6
@@ -50,7 +49,7 @@ def posterior(seed):
         models.append(model)
         zetas.append(0.2 * above * float(rng.uniform(0.2, 1.5)))
     beta = 0.2 * d * np.log(2 * total)
-    return d, total, MultiFidelityUCB(models, [surrogate] * fidelities, beta, zetas)
+    return d, total, surrogate.bound(models, beta, zetas)
 
 
 def botorch_value(phi, d):

@@ -27,8 +27,7 @@ from mfopt.run.events import Added, Asked, Told
 from mfopt.run.history import History
 from mfopt.run.inputs import parse_data, parse_outcome
 from mfopt.run.ledger import Ledger
-from mfopt.run.memory_log import MemoryLog
-from mfopt.run.session import Session
+from mfopt.run.session import MemoryLog, Session
 from mfopt.run.setup import Setup
 from mfopt.run.trial import Best, Trial
 
@@ -125,12 +124,13 @@ class Optimizer:
 
     def _hand_out(self, u: Array, m: int, reason: Any) -> Trial:
         """A new trial from what the strategy suggests, in the user's units and direction."""
-        x = self.domain.decode(u[None])[0]
-        x.flags.writeable = False
-        if self.direction == "minimize" and isinstance(reason, TurnsSign):
-            reason = reason.negated()
         session = self._session
-        return session.hand_out(Asked(session.ledger.next_id, x, u, m, self.costs[m], reason))
+        x = session.setup.domain.decode(u[None])[0]
+        x.flags.writeable = False
+        if session.setup.direction == "minimize" and isinstance(reason, TurnsSign):
+            reason = reason.negated()
+        ledger = session.ledger
+        return session.hand_out(Asked(ledger.next_id, x, u, m, ledger.costs[m], reason))
 
     # ----------------------------------------------------------------------------------------------- tell
 

@@ -6,6 +6,7 @@ asked. As it enters an event it returns what the strategy is to be shown for it.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -14,27 +15,30 @@ from mfopt.checks import integer
 from mfopt.errors import AlreadyTold, Exhausted, UnknownTrial
 from mfopt.fidelities import Fidelity
 from mfopt.protocols import Array, Domain, Query, Record, View
-from mfopt.run.capital import Capital
 from mfopt.run.events import Added, Asked, CapitalSet, Event, Refused, Told
 from mfopt.run.history import History
 from mfopt.run.trial import Best, Trial
+
+# Ten queries of 0.1 fit into a capital of 1.0 although the products are rounded: amounts closer than this, relative
+# to the capital, count as equal.
+_ROUNDING = 1e-12
 
 
 class Ledger:
     """Trials, history, best value and capital of a run.
 
-    `sign` is −1 where values are minimised: a strategy is shown values to be maximised. `seed` is the root of the
-    random streams that a strategy is given.
+    `costs` are λ_1 < ... < λ_M. `sign` is −1 where values are minimised: a strategy is shown values to be maximised.
+    `seed` is the root of the random streams that a strategy is given.
     """
 
     def __init__(
         self, domain: Domain, fidelities: Sequence[Fidelity], capital: float | None, sign: float, seed: int
     ) -> None:
         self._domain = domain
-        self._costs = [fidelity.cost for fidelity in fidelities]
+        self.costs = tuple(fidelity.cost for fidelity in fidelities)
         self._sign = sign
         self._seed = seed
-        self.capital = Capital(capital, self._costs)
+        self.capital = Capital(capital, self.costs)
         self.history = History(domain.names)
         self.best: Best | None = None
         self.next_id = 0
@@ -89,7 +93,7 @@ class Ledger:
     def _append(self, id: int, x: Array, index: int | None, m: int, y: float | None, cost: float) -> None:
         self.history.append(id, x, m, y, cost)
         self.exhausted = None
-        if m == len(self._costs) - 1:
+        if m == len(self.costs) - 1:
             self._used.add(index)
             if y is not None and (self.best is None or self._sign * y > self._sign * self.best.y):
                 self.best = Best(x, y, id)
@@ -136,7 +140,7 @@ class Ledger:
 
     def why_done(self, strategy_is_done: Callable[[], bool]) -> Exhausted | None:
         """Why no trial is to be had, or None; the strategy is asked only where X is finite and noise is not known."""
-        left, price = self.capital.remaining, self._costs[-1]
+        left, price = self.capital.remaining, self.costs[-1]
         if left < price:
             return Exhausted(
                 f"a target query costs {price} and {left} of the capital {self.capital.total} remains "
@@ -144,7 +148,7 @@ class Ledger:
                 "capital",
             )
         if self._size is not None:
-            target = len(self._costs) - 1
+            target = len(self.costs) - 1
             pending = {trial.index for trial, _ in self._pending.values() if trial.fidelity == target}
             if len(self._used | pending) >= self._size:
                 return Exhausted(f"all {self._size} points of X were queried at the noiseless target", "points")
@@ -155,3 +159,58 @@ class Ledger:
                 "points",
             )
         return self.exhausted
+
+
+class Capital:
+    """Λ and where it went, in the unit of the costs; `total` None is unlimited.
+
+    Told trials are counted per fidelity and multiplied by λ_m, so that the sum does not depend on their order
+    and its error does not grow with their number.
+    """
+
+    def __init__(self, total: float | None, costs: Sequence[float]) -> None:
+        self.total = total
+        self._costs = tuple(costs)
+        self._told = [0] * len(self._costs)
+        self._pending = [0] * len(self._costs)
+        self._other = 0.0
+
+    @property
+    def spent(self) -> float:
+        """Cost of everything told, failed trials included."""
+        return self._clip(self._sum(self._told) + self._other)
+
+    @property
+    def remaining(self) -> float:
+        """What is neither spent nor promised; inf when unlimited."""
+        if self.total is None:
+            return math.inf
+        both = [a + b for a, b in zip(self._told, self._pending, strict=True)]
+        left = self.total - (self._sum(both) + self._other)
+        # An amount that is a price up to rounding pays that price.
+        for cost in reversed(self._costs):
+            if left < cost <= left + _ROUNDING * self.total:
+                return cost
+        return max(left, 0.0)
+
+    def promise(self, fidelity: int) -> None:
+        self._pending[fidelity] += 1
+
+    def release(self, fidelity: int) -> None:
+        """Take a promise back."""
+        self._pending[fidelity] -= 1
+
+    def pay(self, fidelity: int) -> None:
+        """A promised trial has been told."""
+        self._pending[fidelity] -= 1
+        self._told[fidelity] += 1
+
+    def charge(self, cost: float) -> None:
+        """Pay for data that nobody asked for."""
+        self._other += cost
+
+    def _sum(self, counts: Sequence[int]) -> float:
+        return math.fsum(n * cost for n, cost in zip(counts, self._costs, strict=True))
+
+    def _clip(self, amount: float) -> float:
+        return amount if self.total is None else min(amount, self.total)

@@ -1,4 +1,4 @@
-"""Log: where the events of a run are written. There are two: in memory (memory_log.py) and in a storage."""
+"""Log: where the events of a run are written. There are two: in memory (session.py) and in a storage."""
 
 from __future__ import annotations
 

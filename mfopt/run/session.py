@@ -12,7 +12,7 @@ strategy that it was given, which has made every ask itself.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from mfopt.errors import Exhausted
@@ -93,6 +93,17 @@ class Session:
         for event in events:
             self._enter(event)
         self._torn = False
+        self._show_at_once()
+
+    def _show_at_once(self) -> None:
+        """Show the strategy of a run in memory what was just told, so that the next ask finds it ready.
+
+        A tell is paid for and must not fail because a plugin does: the step stays in the queue, and the error comes
+        when the strategy is next needed. The strategy of a study may lag behind the others' steps, and waits for those.
+        """
+        if self._strategist is not None and not self.log.durable:
+            with suppress(Exception):
+                self._strategist.catch_up()
 
     @contextmanager
     def ask_transaction(self) -> Iterator[None]:
@@ -171,3 +182,61 @@ class Session:
         self.refresh()
         if self.log.expired() < n and self.why_done() is None:
             self.strategist()
+
+
+class MemoryLog:
+    """The log of a run that lives in this process only, as a list.
+
+    Nobody else writes to it, so nothing is leased and there is nothing to close.
+    """
+
+    durable = False
+    lease: float | None = None
+
+    def __init__(self) -> None:
+        self._events: list[Event] = []
+        self._seen = 0
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """What is written within stays, or nothing of it if anything fails."""
+        before = len(self._events)
+        try:
+            yield
+            self._seen = len(self._events)
+        except BaseException:
+            del self._events[before:]
+            self._seen = min(self._seen, before)
+            raise
+
+    def read(self) -> Sequence[Event]:
+        """The events not seen yet: none, except after `rewind`."""
+        events = self._events[self._seen :]
+        self._seen = len(self._events)
+        return events
+
+    def read_again(self) -> Sequence[Event]:
+        """All events seen so far."""
+        return self._events[: self._seen]
+
+    def rewind(self) -> None:
+        """Count every event as not seen yet."""
+        self._seen = 0
+
+    def write(self, event: Event) -> None:
+        """Append an event; within a transaction."""
+        self._events.append(event)
+
+    def expired(self) -> int:
+        """None: nothing is leased."""
+        return 0
+
+    def claim(self, n: int) -> list[int]:
+        """None: nothing is leased."""
+        return []
+
+    def renew(self, id: int) -> None:
+        """Nothing to do: nothing is leased."""
+
+    def close(self) -> None:
+        """Nothing to do: nothing is open."""

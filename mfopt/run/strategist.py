@@ -92,11 +92,14 @@ class Strategist:
         if not isinstance(suggestion, Suggestion):
             raise PluginError(f"ask must return a Suggestion, got {shown(suggestion)}", *self._called)
         domain, top = self._problem.domain, len(self._problem.costs) - 1
-        try:
-            u = real_array(suggestion.u, "a suggested point")
-            m = integer(suggestion.fidelity, "fidelity")
-        except InputError as error:
-            raise PluginError(str(error), *self._called) from error
+        u, m = suggestion.u, suggestion.fidelity
+        if type(m) is int and isinstance(u, np.ndarray) and u.dtype == np.float64:
+            u = u.copy()
+        else:
+            try:
+                u, m = real_array(u, "a suggested point"), integer(m, "fidelity")
+            except InputError as error:
+                raise PluginError(str(error), *self._called) from error
         if not 0 <= m <= top:  # any can be paid: a run with less than λ_M left is done
             raise PluginError(f"fidelity must be from 0 to {top}, got {m}", *self._called)
         if u.shape != (domain.dim,) or not domain.contains(u[None])[0]:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mfopt.run.capital import Capital
+from mfopt.run.ledger import Capital
 
 
 @pytest.mark.parametrize(("cost", "n"), [(0.1, 10), (0.1, 3), (0.7, 7), (1 / 3, 300), (1.1, 50), (1e-9, 1000)])

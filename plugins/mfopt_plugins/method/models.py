@@ -21,10 +21,10 @@ from typing import Protocol
 import numpy as np
 from numpy.random import Generator
 
-from mfopt.hooks import FullAcquisition, SharesKernel, joint_model, serving
+from mfopt.hooks import FullAcquisition, FusesBounds, SharesKernel, joint_model, serving
 from mfopt.protocols import Array, JointModel, Model, Query, Surrogate
 from mfopt_plugins.method.observations import Observations
-from mfopt_plugins.method.upper_bound import upper_bound
+from mfopt_plugins.method.upper_bound import PlainBound
 
 GROWTH = 0.1
 NOISELESS = 1e-4  # of the values' variance: learnt noise below it counts as none
@@ -95,9 +95,14 @@ class FidelityModels:
         return np.array([mean[0] for mean, _ in both]), np.sqrt([var[0] for _, var in both])
 
     def bound(self, positions: Sequence[int], beta: float, zetas: Sequence[float]) -> FullAcquisition:
-        """φ = min φ_m over these positions, eq. (mfgpucbDefn)."""
-        models = [self.models[k] for k in positions]
-        return upper_bound(models, [self._surrogates[k] for k in positions], beta, zetas)
+        """φ = min φ_m over these positions, eq. (mfgpucbDefn).
+
+        Where their surrogates are of one class that fuses bounds, that does the work.
+        """
+        models, first = [self.models[k] for k in positions], self._surrogates[positions[0]]
+        if isinstance(first, FusesBounds) and all(type(self._surrogates[k]) is type(first) for k in positions):
+            return first.bound(models, beta, zetas)
+        return PlainBound(models, beta, zetas)
 
     def noiseless(self, k: int) -> bool:
         """Whether asking the same point again at position k would tell nothing new.

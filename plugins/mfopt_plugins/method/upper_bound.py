@@ -1,4 +1,4 @@
-"""The upper bound φ of MF-GP-UCB as a function on X."""
+"""The upper bound φ(u) = min_m φ_m(u), φ_m = μ_m + β_t^½ σ_m + ζ_m, eq. (mfgpucbDefn), over models of any kind."""
 
 from __future__ import annotations
 
@@ -6,25 +6,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from mfopt.hooks import AcquisitionDefaults, FullAcquisition, FusesBounds
-from mfopt.protocols import Array, Model, Surrogate
-
-
-def upper_bound(
-    models: Sequence[Model], surrogates: Sequence[Surrogate], beta: float, zetas: Sequence[float]
-) -> FullAcquisition:
-    """φ(u) = min_m φ_m(u), φ_m = μ_m + β_t^½ σ_m + ζ_m, eq. (mfgpucbDefn).
-
-    Where the models come from surrogates of one class that fuses bounds, that does the work.
-    """
-    first = surrogates[0]
-    if isinstance(first, FusesBounds) and all(type(one) is type(first) for one in surrogates):
-        return first.bound(models, beta, zetas)
-    return PlainBound(models, beta, zetas)
+from mfopt.hooks import AcquisitionDefaults
+from mfopt.protocols import Array, Model
 
 
 class PlainBound(AcquisitionDefaults):
-    """φ over models of any kind, model by model.
+    """φ, model by model.
 
     At a kink, where two bounds are equal, the gradient is that of the lowest m.
     """
@@ -51,22 +38,18 @@ class PlainBound(AcquisitionDefaults):
         values = np.empty((len(self._models), len(u)))
         slopes = np.empty((len(self._models), *u.shape))
         for k, (model, zeta) in enumerate(zip(self._models, self._zetas, strict=True)):
-            value, slopes[k] = upper_bound_gradient(*model.posterior_gradient(u), self._beta)
-            values[k] = value + zeta
+            mean, var, dmean, dvar = model.posterior_gradient(u)
+            root, sigma = np.sqrt(self._beta), np.sqrt(var)
+            values[k] = mean + root * sigma + zeta
+            # σ has no gradient where it is 0 (at a noiseless row): the mean's alone is used there.
+            half = 0.5 * root / np.where(sigma > 0, sigma, np.inf)
+            slopes[k] = dmean + half[:, None] * dvar
         return values, slopes
 
     @property
     def rows(self) -> int:
         """Rows of the largest model: what an evaluation costs."""
         return max(model.n for model in self._models)
-
-
-def upper_bound_gradient(mean: Array, var: Array, dmean: Array, dvar: Array, beta: float) -> tuple[Array, Array]:
-    """μ + β^½ σ at q points, (q,), and its gradient, (q, dim), from a posterior with its gradients."""
-    root, sigma = np.sqrt(beta), np.sqrt(var)
-    # σ has no gradient where it is 0 (at a noiseless row): the mean's alone is used there.
-    half = 0.5 * root / np.where(sigma > 0, sigma, np.inf)
-    return mean + root * sigma, dmean + half[:, None] * dvar
 
 
 def take_lowest(values: Array, slopes: Array) -> tuple[Array, Array]:

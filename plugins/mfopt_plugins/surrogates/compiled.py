@@ -1,7 +1,8 @@
 """What mfopt_core does for the surrogates: processes of a named kernel, and the fused bound of eq. (mfgpucbDefn).
 
-A model, or a coupled process, keeps what is found out about points that come back (gp/memory.py) for as long as its
-hyper-parameters stay.
+Two kinds of points come back from ask to ask: the candidates of a finite set, and the centres of DIRECT's rectangles,
+which lie on a fixed lattice. For both the posterior is kept current by mfopt_core.Tracked, O(n) a point for a new row
+instead of O(n²). Such a memory belongs to one process; other hyper-parameters mean another process and so a new memory.
 """
 
 from __future__ import annotations
@@ -13,13 +14,15 @@ import numpy as np
 import mfopt_core
 from mfopt.hooks import FullAcquisition
 from mfopt.protocols import Array, BoolArray, Model
-from mfopt_plugins.method.upper_bound import take_lowest, upper_bound_gradient
+from mfopt_plugins.method.upper_bound import take_lowest
 from mfopt_plugins.surrogates.base import KernelSurrogate, require_all
 from mfopt_plugins.surrogates.coupled.model import CoupledGP, CoupledModel
 from mfopt_plugins.surrogates.given import Given
-from mfopt_plugins.surrogates.gp.memory import Memory, keys_of
 from mfopt_plugins.surrogates.gp.model import GPModel
 from mfopt_plugins.surrogates.gp.process import Hyper
+
+CAPACITY = 8192  # lattice points remembered, at most
+BYTES = 40 << 20  # what they may take: 8 n for each with n rows
 
 
 class CompiledSurrogate(KernelSurrogate[mfopt_core.GP]):
@@ -45,7 +48,7 @@ class CompiledSurrogate(KernelSurrogate[mfopt_core.GP]):
         """φ over these models, fused: all of one coupled process, or each with a process of its own."""
         first = models[0]
         if isinstance(first, CoupledModel) and isinstance(first.joint, CompiledCoupledGP):
-            return CoupledBound(first.joint, [model.k for model in require_all(CoupledModel, models)], beta, zetas)
+            return CoupledBound(first.joint, first.joint.levels_of(models), beta, zetas)
         return CompiledBound(require_all(CompiledModel, models), beta, zetas)
 
 
@@ -142,9 +145,12 @@ class CoupledBound:
 
     def pieces(self, u: Array) -> tuple[Array, Array]:
         """Every φ_m, (M, q), and their gradients, (M, q, dim)."""
-        posterior = self._joint.condition().posterior_gradient(self._stack(u))
-        values, slopes = upper_bound_gradient(*posterior, self._beta)
-        return self._split(values), slopes[:, : u.shape[1]].reshape(len(self._levels), *u.shape)
+        mean, var, dmean, dvar = self._joint.condition().posterior_gradient(self._stack(u))
+        root, sigma = np.sqrt(self._beta), np.sqrt(var)
+        # σ has no gradient where it is 0 (at a noiseless row): the mean's alone is used there.
+        half = 0.5 * root / np.where(sigma > 0, sigma, np.inf)
+        slopes = dmean + half[:, None] * dvar
+        return self._split(mean + root * sigma), slopes[:, : u.shape[1]].reshape(len(self._levels), *u.shape)
 
     def recurring(self, u: Array) -> Array:
         """φ at points that will come back: what is found out about them is kept."""
@@ -172,3 +178,43 @@ class CoupledBound:
     def _split(self, bounds: Array) -> Array:
         """φ_m by level, (M, q), from μ_m + β½σ_m at the stacked points."""
         return np.asarray(bounds.reshape(len(self._levels), -1) + self._zetas[:, None])
+
+
+class Memory:
+    """The posterior of `gp` at points that come back."""
+
+    def __init__(self, gp: mfopt_core.GP) -> None:
+        self.gp = gp
+        self._known: dict[bytes, int] = {}
+        self._lattice: mfopt_core.Tracked | None = None
+        self._points: Array | None = None
+        self._finite: mfopt_core.Tracked | None = None
+
+    def bounds(self, u: Array, keys: Sequence[bytes], beta: float, zeta: float) -> Array:
+        """μ + β½σ + ζ at the rows of u; a row whose key was seen before is the same point as then."""
+        room = min(CAPACITY, BYTES // (8 * self.gp.n + 8))
+        if len(keys) > room:  # too many at once to remember any
+            mean, var = self.gp.posterior(u)
+            return np.asarray(mean + np.sqrt(beta * var) + zeta)
+        new = {key: i for i, key in enumerate(keys) if key not in self._known}  # a key may come twice
+        if self._lattice is None or len(self._known) + len(new) > room:
+            self._lattice = self.gp.track(np.empty((0, u.shape[1])), capacity=CAPACITY)
+            self._known.clear()
+            new = {key: i for i, key in enumerate(keys)}
+        if new:
+            first = self._lattice.add(u[list(new.values())])
+            self._known.update({key: first + k for k, key in enumerate(new)})
+        return self._lattice.bounds([self._known[key] for key in keys], beta, zeta)
+
+    def track(self, points: Array) -> mfopt_core.Tracked:
+        """Track the points of a finite set, which is known by its array: the same one at every call."""
+        if self._finite is None or self._points is not points:
+            self._finite = self.gp.track(points, lazy=True)
+            self._points = points
+        return self._finite
+
+
+def keys_of(u: Array) -> list[bytes]:
+    """One key per row, equal for equal rows."""
+    rows: list[bytes] = np.ascontiguousarray(u).view(f"V{8 * u.shape[1]}").ravel().tolist()
+    return rows

@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 
-from mfopt_plugins.method.upper_bound import take_lowest, upper_bound, upper_bound_gradient
+from mfopt_plugins.method.upper_bound import PlainBound, take_lowest
 from mfopt_plugins.surrogates.matern import Matern
 from mfopt_plugins.surrogates.se import SE
 from mfopt_plugins.surrogates.se_python import SEPython
+from tests.plugins.runs import fidelity_models
 
 
 def fitted(surrogates, dim=2):
@@ -18,6 +19,13 @@ def fitted(surrogates, dim=2):
         model.fit(u, np.sin(5 * u[:, 0] + k) + u[:, 1], rng)
         models.append(model)
     return models
+
+
+def upper_bound(models, surrogates, beta, zetas):
+    """φ as strategies get it, over models that are fitted already."""
+    every = fidelity_models(surrogates, [1e-6] * len(models), range(len(models)), 2, 0)
+    every.models = models
+    return every.bound(range(len(models)), beta, zetas)
 
 
 def bounds(models, u, beta, zetas):
@@ -64,20 +72,27 @@ def test_the_fused_bound_is_used_only_for_surrogates_of_one_class():
     assert calls == [2]
 
 
-def test_the_gradient_of_the_bound_follows_from_that_of_mean_and_variance():
-    u = np.array([[0.2, 0.7], [1.0, 0.4]])
-    mean, var = u[:, 0] * u[:, 1], u[:, 0] ** 2  # so that σ is the first coordinate
-    dmean, dvar = u[:, ::-1], np.stack([2 * u[:, 0], np.zeros(2)], axis=1)
-    value, slope = upper_bound_gradient(mean, var, dmean, dvar, 9.0)
-    assert np.allclose(value, mean + 3 * u[:, 0])
-    assert np.allclose(slope, dmean + np.array([3.0, 0.0]))
+class Known:
+    """A model whose mean and deviation are the first and the second coordinate."""
+
+    n = 0
+
+    def posterior_gradient(self, u):
+        zeros = np.zeros(len(u))
+        dvar = np.stack([zeros, 2 * u[:, 1]], axis=1)
+        return u[:, 0], u[:, 1] ** 2, np.stack([zeros + 1, zeros], axis=1), dvar
+
+
+def test_the_gradient_of_a_bound_follows_from_that_of_mean_and_variance():
+    values, slopes = PlainBound([Known()], 9.0, [0.5]).pieces(np.array([[0.2, 0.7], [1.0, 0.4]]))
+    assert np.allclose(values, [[0.2 + 3 * 0.7 + 0.5, 1.0 + 3 * 0.4 + 0.5]])
+    assert np.allclose(slopes, [[[1.0, 3.0], [1.0, 3.0]]])
 
 
 def test_where_nothing_is_uncertain_the_mean_alone_has_a_gradient():
-    dmean = np.array([[1.0, -2.0]])
-    value, slope = upper_bound_gradient(np.array([5.0]), np.zeros(1), dmean, np.ones((1, 2)), 4.0)
-    assert value == 5.0
-    assert np.array_equal(slope, dmean)
+    values, slopes = PlainBound([Known()], 4.0, [0.0]).pieces(np.array([[5.0, 0.0]]))
+    assert values == [[5.0]]
+    assert np.array_equal(slopes, [[[1.0, 0.0]]])
 
 
 def test_the_lowest_piece_is_taken_at_each_point_and_of_equal_ones_the_first():

@@ -8,7 +8,7 @@ from mfopt.protocols import Problem, View
 from mfopt_plugins.method.models import FidelityModels
 from mfopt_plugins.method.observations import SAME, Observations
 from mfopt_plugins.strategies.base.avoid import Avoiding, elsewhere
-from mfopt_plugins.strategies.base.search import Search
+from mfopt_plugins.strategies.base.cycle import Search
 from mfopt_plugins.surrogates.se_python import SEPython
 from tests.plugins.runs import quick
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from mfopt.errors import ZetaWarning
-from mfopt_plugins.strategies.ucb.gamma import GammaRule
+from mfopt_plugins.strategies.ucb.schedule import GammaRule
 from mfopt_plugins.strategies.ucb.zeta import ZetaRule
 
 

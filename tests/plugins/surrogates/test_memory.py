@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import mfopt_core
-from mfopt_plugins.surrogates.gp.memory import CAPACITY, Memory, keys_of
+from mfopt_plugins.surrogates.compiled import CAPACITY, Memory, keys_of
 
 
 @pytest.fixture

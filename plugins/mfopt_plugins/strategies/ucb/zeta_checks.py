@@ -37,7 +37,7 @@ class ZetaChecks:
         self._design = design
         self._affine = affine
         self._watches_best = best and len(models.used) > 1
-        self._waiting: list[tuple[Array, int, float]] = []  # values to be held against ζ
+        self._waiting: list[tuple[Array, int, float, bool]] = []  # values to be held against ζ; those of the design
         self._asked: list[list[Array]] = [[] for _ in models.used]  # points that were asked for a check, by position
 
     def tell(self, u: Array, k: int, y: float, asked: bool) -> None:
@@ -47,13 +47,13 @@ class ZetaChecks:
             if value is not None:
                 self._compare(k, y, other, value)
         if asked and k > 0:
-            self._waiting.append((u, k, y))
+            self._waiting.append((u, k, y, self._design.issued(u, k)))
 
     def next(self, pending: Sequence[Query], payable: Callable[[int], bool], beta: float) -> tuple[Array, int] | None:
         """The point and the position where the next check is to be made; None when there is none."""
         while self._waiting:
-            u, k, y = self._waiting.pop(0)
-            widths = sqrt(beta) if self._design.issued(u, k) else 0.0
+            u, k, y, of_design = self._waiting.pop(0)
+            widths = sqrt(beta) if of_design else 0.0
             if self._is_off(u, k, y, widths) and self._can_ask(u, k - 1, pending, payable):
                 return self._ask(u, k - 1)
         if self._watches_best:
@@ -68,7 +68,7 @@ class ZetaChecks:
 
     def soften(self, softening: Softening, spread: float) -> None:
         """See the values that wait through `softening`, and ζ anew."""
-        self._waiting = [(u, k, softening.value(y)) for u, k, y in self._waiting]
+        self._waiting = [(u, k, softening.value(y), of_design) for u, k, y, of_design in self._waiting]
         self.compare_all(spread)
 
     def compare_all(self, spread: float) -> None:

@@ -17,7 +17,7 @@ from typing import Any, Generic
 import numpy as np
 
 from mfopt.hooks import Rows
-from mfopt.protocols import Array
+from mfopt.protocols import Array, Model
 from mfopt_plugins.surrogates.coupled.learning import CoupledHyper, lay_out, learn, unpack
 from mfopt_plugins.surrogates.given import Given
 from mfopt_plugins.surrogates.gp.process import MakeGP, Process
@@ -72,6 +72,13 @@ class CoupledGP(Generic[Process]):
     def encode(self, u: Array, k: int) -> Array:
         """The points (u, c(k)) of the process."""
         return _encode(u, k, len(self._noises))
+
+    def levels_of(self, models: Sequence[Model]) -> list[int]:
+        """The fidelities that these models of this process are; a TypeError if one is not its own."""
+        own = [model.k for model in models if isinstance(model, CoupledModel) and model.joint is self]
+        if len(own) < len(models):
+            raise TypeError(f"models must all be fidelities of one coupled process, got {list(models)}")
+        return own
 
     def count(self, k: int) -> int:
         """Number of rows of fidelity k."""
