@@ -52,7 +52,7 @@ def test_an_exception_in_the_strategy_registers_nothing():
 
 def test_a_value_is_kept_when_the_strategy_fails_to_take_it():
     class Moody(RandomSearch):
-        moods = 2
+        moods = 3  # once when the value is told, then at two asks
 
         def tell(self, record):
             if record.y == 2.0 and self.moods:
