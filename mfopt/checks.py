@@ -12,6 +12,8 @@ import numpy as np
 from mfopt.errors import InputError
 from mfopt.protocols import Array
 
+LARGEST = 1e140  # of a value: its square, and a sum of many, must not overflow
+
 
 def shown(value: object) -> str:
     """`value` for an error message: its repr, cut when it is long."""

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 
 from mfopt import registry
-from mfopt.checks import integer, one_each, one_or_each, real_array, real_number, shown
+from mfopt.checks import LARGEST, integer, one_each, one_or_each, real_array, real_number, shown
 from mfopt.domains import as_domain
 from mfopt.errors import AlreadyTold, Exhausted, InputError
 from mfopt.fidelities import Fidelity, as_fidelities
@@ -38,7 +38,6 @@ from mfopt.run.trial import Best, Trial
 if TYPE_CHECKING:
     from mfopt.storage.event_log import Log
 
-LARGEST = 1e140  # of a value: its square, and a sum of many, must not overflow
 AS_STORED: Any = object()  # the capital of a study that exists, whatever it is
 
 

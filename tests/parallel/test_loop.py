@@ -122,7 +122,7 @@ def test_a_failed_trial_is_none_to_the_callback():
 
 def test_the_time_limit_ends_the_loop(monkeypatch):
     now = [100.0]
-    monkeypatch.setattr("mfopt.loop.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("mfopt.parallel.engine.time.monotonic", lambda: now[0])
 
     def slow(x):
         now[0] += 1.5
