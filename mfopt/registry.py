@@ -17,6 +17,7 @@ from typing import Any
 
 from mfopt.checks import one_or_each, shown
 from mfopt.errors import MfoptError, PluginError, UnknownPlugin
+from mfopt.options import check_options
 
 SURROGATES, MAXIMISERS, STRATEGIES = "mfopt.surrogates", "mfopt.maximisers", "mfopt.strategies"
 
@@ -77,7 +78,7 @@ def name_of(group: str, given: object) -> tuple[str, str | None]:
 
 
 def make(group: str, name: str, options: Mapping[str, Any]) -> Any:
-    """The installed plugin `name`, made with these options of its constructor."""
+    """The installed plugin `name`, made with these options of its constructor; an error names the options it has."""
     return _load(group, name, options)
 
 
@@ -133,7 +134,10 @@ def _load(group: str, name: str, options: Mapping[str, Any] | None = None) -> An
             distribution,
         )
     try:
-        plugin = points[0].load()(**(options or {}))
+        factory = points[0].load()
+        if options:
+            check_options(factory, options, name)
+        plugin = factory(**(options or {}))
     except MfoptError:
         raise
     except Exception as error:  # whatever a third party's import or constructor may raise

@@ -20,6 +20,7 @@ from mfopt.checks import one_each, real_number, shown
 from mfopt.errors import InputError
 from mfopt.optimizer import Optimizer
 from mfopt.protocols import Array
+from mfopt.run.tables import align
 from mfopt.theory.confidence import gamma_from_zeta
 from mfopt.theory.contract import Violation, violations
 from mfopt.theory.counting import Counts, queries_by_set
@@ -67,8 +68,7 @@ class Report:
             table = [("", "part of X", *self.fidelities)]
             for m, counts in enumerate(self.sets.tolist()):
                 table.append((f"H({m + 1})", f"{self.volumes[m]:.1%}", *(str(c) for c in counts)))
-            widths = [max(len(row[j]) for row in table) for j in range(len(table[0]))]
-            lines += ["  " + "  ".join(c.rjust(w) for c, w in zip(row, widths, strict=True)) for row in table]
+            lines += [f"  {line}" for line in align(table, right=True)]
             if self.sets[:, -1].sum():
                 lines.append(f"  {self.target_inside:.0%} of the target queries are in H({len(self.costs)})")
         lines.append(f"guarantee: {self._guarantee()}")
