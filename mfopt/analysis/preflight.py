@@ -92,6 +92,7 @@ class Preflight:
 
     @property
     def verdicts(self) -> tuple[str, ...]:
+        """The verdict on each fidelity below the target."""
         return tuple(check.verdict for check in self.checks)
 
     def __str__(self) -> str:

@@ -45,6 +45,7 @@ class Display:
             self._draw()
 
     def close(self) -> None:
+        """The last line: how many cells there are."""
         if self._on:
             self._clear()
             failed = f", {self._failed} failed" if self._failed else ""

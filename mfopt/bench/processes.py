@@ -89,6 +89,7 @@ class _Worker:
                 self._process.kill()
 
     def join(self) -> None:
+        """Wait for the end of the thread and its process."""
         self._thread.join()
 
     def _serve(self) -> None:
