@@ -1,4 +1,4 @@
-"""Numbers given by the user, turned into float64 or refused."""
+"""What users give, turned into plain values or refused."""
 
 from __future__ import annotations
 
@@ -52,6 +52,13 @@ def integer(value: object, what: str) -> int:
         except TypeError:
             pass
     raise InputError(f"{what} must be an integer, got {shown(value)}")
+
+
+def sign_of(direction: object) -> float:
+    """+1 to maximise, −1 to minimise: what values are multiplied by to become values to be maximised."""
+    if direction not in ("maximize", "minimize"):
+        raise InputError(f'direction must be "maximize" or "minimize", got {shown(direction)}')
+    return 1.0 if direction == "maximize" else -1.0
 
 
 def one_each(values: object, count: int, what: str) -> list[Any]:

@@ -10,6 +10,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
+from mfopt.checks import sign_of
 from mfopt.errors import InputError
 from mfopt.protocols import Array, BoolArray
 
@@ -115,12 +116,11 @@ def _target_gaps(
     history: QueryArrays, optimum: float, direction: str, target: int | None
 ) -> tuple[Array, Array, BoolArray]:
     """Capital after each query, f* − y, and which queries count: target queries that have a value."""
-    if direction not in ("maximize", "minimize"):
-        raise InputError(f'direction must be "maximize" or "minimize", got {direction!r}')
+    sign = sign_of(direction)
     fidelity = np.asarray(history.fidelity)
     capital = np.cumsum(np.asarray(history.cost, dtype=np.float64))
     y = np.asarray(history.y, dtype=np.float64)
-    gap = optimum - y if direction == "maximize" else y - optimum
+    gap = optimum - y if sign > 0.0 else y - optimum
     if target is None:
         target = int(fidelity.max(initial=0))
     counts = (fidelity == target) & np.isfinite(y)

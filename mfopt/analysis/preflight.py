@@ -39,7 +39,7 @@ from mfopt.analysis.estimates import (
     fit_line,
 )
 from mfopt.analysis.pairs import Pairs, collect_pairs, evaluate_pairs
-from mfopt.checks import integer, shown
+from mfopt.checks import integer, sign_of
 from mfopt.domains import as_domain
 from mfopt.errors import InputError
 from mfopt.protocols import Array
@@ -134,8 +134,7 @@ def preflight(
     """
     space = as_domain(domain)
     generator = np.random.default_rng(rng)
-    if direction not in ("maximize", "minimize"):
-        raise InputError(f'direction must be "maximize" or "minimize", got {shown(direction)}')
+    sign = sign_of(direction)
     if isinstance(data, Sequence):
         count = 5 + 3 * space.dim if pairs is None else integer(pairs, "pairs")
         if count < 4:
@@ -151,7 +150,6 @@ def preflight(
     def measure(x: Array, difference: Array, variance: float) -> Interval:
         return estimate_zeta(kind.model(space.dim), space.encode(x), difference, variance, look, generator)
 
-    sign = 1.0 if direction == "maximize" else -1.0
     ratios = [estimate_ratio(price, prices[-1]) for price in prices[:-1]]
     checks = [_judge(m, paired, ratio, noises, sign, measure) for m, ratio in enumerate(ratios)]
     return Preflight(tuple(checks), noises[-1])

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from mfopt.analysis.beliefs import Beliefs, believed
-from mfopt.checks import one_each, real_number, shown
+from mfopt.checks import one_each, real_number, shown, sign_of
 from mfopt.errors import InputError
 from mfopt.optimizer import Optimizer
 from mfopt.protocols import Array
@@ -146,7 +146,7 @@ def _find_sets(
     gammas: Sequence[float] | None,
 ) -> _GoodSets:
     """The sets from values (M, n) at the queries and then at points for the volumes, `known` or predicted."""
-    history, costs, sign = optimizer.history, optimizer.costs, _sign(optimizer)
+    history, costs, sign = optimizer.history, optimizer.costs, sign_of(optimizer.direction)
     given: Sequence[float | None] = [fidelity.zeta for fidelity in optimizer.fidelities[:-1]]
     if zetas is not None:
         given = one_each(zetas, len(costs) - 1, "zetas")
@@ -171,7 +171,7 @@ def _evaluate(optimizer: Optimizer, functions: Sequence[Callable[[Array], Any]],
     values = np.array(
         [[real_number(f(x.copy()), f"the value of function {m}") for x in points] for m, f in enumerate(known)]
     )
-    return _sign(optimizer) * values
+    return sign_of(optimizer.direction) * values
 
 
 def _predict(models: Beliefs, u: Array) -> Array | None:
@@ -183,13 +183,9 @@ def _predict(models: Beliefs, u: Array) -> Array | None:
 
 def _compare_with_target(optimizer: Optimizer, means: Array) -> Array:
     """How far each target value is from the means of the lower fidelities there, (M − 1, n)."""
-    history, sign = optimizer.history, _sign(optimizer)
+    history, sign = optimizer.history, sign_of(optimizer.direction)
     target = (history.fidelity == len(means) - 1) & np.isfinite(history.y)
     return np.asarray(np.abs(sign * history.y[target] - means[:-1, : len(history)][:, target]))
-
-
-def _sign(optimizer: Optimizer) -> float:
-    return 1.0 if optimizer.direction == "maximize" else -1.0
 
 
 def _row(values: tuple[float, ...]) -> str:

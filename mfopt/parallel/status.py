@@ -15,6 +15,10 @@ class Status(IntEnum):
     TIME = 4  # the time limit
     NO_WORKER = 5  # every worker hangs
 
+    def __str__(self) -> str:
+        """The number, on every version of Python."""
+        return str(int(self))
+
     @property
     def is_regular(self) -> bool:
         """Whether the loop ended as the user meant it to, so that its result counts as a success."""

@@ -9,6 +9,7 @@ from math import inf, sqrt
 import numpy as np
 
 from mfopt.analysis.beliefs import Beliefs, believed
+from mfopt.checks import sign_of
 from mfopt.optimizer import Optimizer
 from mfopt.protocols import Array
 from mfopt.run.reason import Reason
@@ -49,5 +50,5 @@ def rebuild_belief(optimizer: Optimizer, reasons: Sequence[Reason]) -> Belief:
         beta = reasons[-1].beta
         for m, zeta in zip(reasons[-1].fidelities, reasons[-1].zeta, strict=True):
             zetas[m] = zeta
-    side = 1.0 if optimizer.direction == "maximize" else -1.0
-    return Belief(believed(optimizer, optimizer.surrogates, coupled=True), sqrt(beta), tuple(zetas), side)
+    models = believed(optimizer, optimizer.surrogates, coupled=True)
+    return Belief(models, sqrt(beta), tuple(zetas), sign_of(optimizer.direction))
