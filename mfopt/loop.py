@@ -1,8 +1,10 @@
 """The loop: maximize and minimize ask, evaluate and tell until the capital is used up.
 
-maximize, minimize   functions in, result out
-run                  the same for an Optimizer, or a Study, of your own
-drive                what all of them come to: the loop in a pool, under rules, both made by mfopt.parallel
+    maximize, minimize   functions in, result out
+    run                  the same for an Optimizer, or a Study, of your own
+    drive                what all of them come to, with rules that have been checked
+
+How evaluations are run, one after the other or many at once, is in mfopt/parallel.
 """
 
 from __future__ import annotations

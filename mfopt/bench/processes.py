@@ -26,16 +26,16 @@ from typing import Any
 
 from mfopt.bench.cells import Cell, Task
 
-Report = Callable[[Task, float], None]  # the share of its capital that a task has spent
+Advance = Callable[[Task, float], None]  # is told the share of its capital that a task has spent
 _ONE_THREAD = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 
 
 def run_in_processes(
-    tasks: Sequence[tuple[Task, str]], jobs: int, limit: float | None, history: bool, log: Path, report: Report
+    tasks: Sequence[tuple[Task, str]], jobs: int, limit: float | None, history: bool, log: Path, advance: Advance
 ) -> Iterator[Cell]:
     """Run tasks, each with a label, in so many processes; their cells as they finish.
 
-    `limit` and `history` are those of mfopt.bench.cells.run_cell; `report` is told how far each running task is. What
+    `limit` and `history` are those of mfopt.bench.cells.run_cell; `advance` is told how far each running task is. What
     the processes print goes to the file `log`.
     """
     waiting: queue.SimpleQueue[tuple[Task, str]] = queue.SimpleQueue()
@@ -54,7 +54,7 @@ def run_in_processes(
                 done += 1
                 yield what
             else:
-                report(task, what)
+                advance(task, what)
     finally:
         for worker in workers:
             worker.stop()

@@ -63,6 +63,8 @@ class FailedTrial:
 
 @dataclass(eq=False)
 class _Task:
+    """A trial on its way through the engine."""
+
     trial: Trial
     tries: int = 0
     deadline: float = math.inf

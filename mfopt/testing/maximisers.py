@@ -7,7 +7,7 @@ import numpy as np
 from mfopt import registry
 from mfopt.domains.box import Box
 from mfopt.protocols import Array, Domain, Maximiser
-from mfopt.testing.strategies import global_random_state
+from mfopt.testing._random import global_random_state
 
 
 class _Bumps:

@@ -6,12 +6,15 @@ import argparse
 import os
 import socket
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mfopt.cli.problem_file import ProblemFile
 from mfopt.errors import InputError, NotAStorage, UnknownStudy
 from mfopt.optimizer import AS_STORED, Optimizer
 from mfopt.study import Study
+
+if TYPE_CHECKING:
+    from mfopt.storage import Store
 
 
 def open_optimizer(problem: ProblemFile, options: Mapping[str, Any], arguments: argparse.Namespace) -> Optimizer:
@@ -55,7 +58,8 @@ def _resume(made: Mapping[str, Any], capital: float | None) -> Study | None:
     return study
 
 
-def _check_new(store: Any, name: str | None) -> None:
+def _check_new(store: Store, name: str | None) -> None:
+    """An InputError if the storage holds the study already."""
     from mfopt.storage.header import study_name
 
     header = store.find(study_name(name))
