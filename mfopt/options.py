@@ -1,6 +1,7 @@
 """Names with options, as one writes them on a command line: "mf-gp-ucb:beta_factor=0.4,surrogate=matern".
 
-A value is a Python literal (a number, True, None, a list, a quoted text); what is not a literal is a text as it stands.
+A value is a Python literal (a number, True, None, a list, a quoted string); what is not a literal is a string as it
+stands.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ def parse_options(text: str) -> tuple[str, dict[str, Any]]:
             raise InputError(f"options must be written name:option=value,option=value, got {shown(text)}")
         if key.strip() in options:
             raise InputError(f"an option must be given once, got {key.strip()} twice in {shown(text)}")
-        options[key.strip()] = _value(value.strip())
+        options[key.strip()] = _read_value(value.strip())
     if not name.strip():
         raise InputError(f"a name must stand before the colon, got {shown(text)}")
     return name.strip(), options
@@ -35,28 +36,31 @@ def parse_options(text: str) -> tuple[str, dict[str, Any]]:
 
 def write_options(name: str, options: Mapping[str, Any]) -> str:
     """The one way to write this name with these options; `parse_options` reads it back."""
-    written = ",".join(f"{key}={_text(value)}" for key, value in sorted(options.items()))
+    written = ",".join(f"{key}={_write_value(value)}" for key, value in sorted(options.items()))
     return f"{name}:{written}" if written else name
 
 
-def build_with(make: Callable[..., Any], options: Mapping[str, Any], what: str) -> Any:
-    """make(**options), or an InputError that names the options there are."""
+def check_options(make: Callable[..., Any], options: Mapping[str, Any], what: str) -> None:
+    """An InputError that names the options there are, unless make(**options) can be called."""
     try:
-        inspect.signature(make).bind(**options)
+        signature = inspect.signature(make)
+    except ValueError:  # compiled code without a signature: the call will tell
+        return
+    try:
+        signature.bind(**options)
     except TypeError:
-        known = ", ".join(inspect.signature(make).parameters) or "none"
+        known = ", ".join(signature.parameters) or "none"
         raise InputError(f"options of {what} must be among {known}, got {', '.join(options) or 'none'}") from None
-    return make(**options)
 
 
-def _value(text: str) -> Any:
+def _read_value(text: str) -> Any:
     try:
         return ast.literal_eval(text)
     except (ValueError, SyntaxError):
         return text
 
 
-def _text(value: Any) -> str:
-    if isinstance(value, str) and _value(value) == value and not re.search(r"[,:='\"\s]", value):
+def _write_value(value: Any) -> str:
+    if isinstance(value, str) and _read_value(value) == value and not re.search(r"[,:='\"\s]", value):
         return value
     return repr(value).replace(" ", "") if not isinstance(value, str) else repr(value)

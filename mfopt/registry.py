@@ -18,6 +18,7 @@ from typing import Any
 from mfopt.checks import one_or_each, shown
 from mfopt.errors import MfoptError, PluginError, UnknownPlugin
 from mfopt.hooks import DescribesOptions
+from mfopt.options import check_options
 
 SURROGATES, MAXIMISERS, STRATEGIES = "mfopt.surrogates", "mfopt.maximisers", "mfopt.strategies"
 
@@ -84,7 +85,10 @@ def make(group: str, name: str, options: Mapping[str, Any] | None = None) -> Any
             distribution,
         )
     try:
-        plugin = points[0].load()(**(options or {}))
+        factory = points[0].load()
+        if options:
+            check_options(factory, options, name)
+        plugin = factory(**(options or {}))
     except MfoptError:
         raise
     except Exception as error:  # whatever a third party's import or constructor may raise

@@ -16,10 +16,11 @@ from typing import Any
 import numpy as np
 
 from mfopt.analysis.beliefs import Beliefs, believed
-from mfopt.checks import one_each, real_number, shown
+from mfopt.checks import direction_sign, one_each, real_number, shown
 from mfopt.errors import InputError
 from mfopt.optimizer import Optimizer
 from mfopt.protocols import Array
+from mfopt.run.tables import align
 from mfopt.theory.confidence import gamma_from_zeta
 from mfopt.theory.contract import Violation, violations
 from mfopt.theory.counting import Counts, queries_by_set
@@ -67,8 +68,7 @@ class Report:
             table = [("", "part of X", *self.fidelities)]
             for m, counts in enumerate(self.sets.tolist()):
                 table.append((f"H({m + 1})", f"{self.volumes[m]:.1%}", *(str(c) for c in counts)))
-            widths = [max(len(row[j]) for row in table) for j in range(len(table[0]))]
-            lines += ["  " + "  ".join(c.rjust(w) for c, w in zip(row, widths, strict=True)) for row in table]
+            lines += [f"  {line}" for line in align(table, right=True)]
             if self.sets[:, -1].sum():
                 lines.append(f"  {self.target_inside:.0%} of the target queries are in H({len(self.costs)})")
         lines.append(f"guarantee: {self._guarantee()}")
@@ -106,42 +106,63 @@ def report(
     look = optimizer.domain.sample(_LOOK, np.random.default_rng(rng))
     # One column per query, then one per point for the volumes.
     u = np.vstack([optimizer.domain.encode(history.x), look])
-    values = _estimated(models, u) if functions is None else _known(optimizer, functions, u)
+    values = _predict(models, u) if functions is None else _evaluate(optimizer, functions, u)
     given = [fidelity.zeta for fidelity in optimizer.fidelities]
-    bounds: tuple[float, ...] = ()
-    thresholds: tuple[float, ...] = ()
-    sets = parts = None
+    found = _GoodSets()
     if values is not None and len(costs) > 1:  # one fidelity makes no sets
-        sign = _sign(optimizer)
-        known = functions is not None
-        told = given[:-1] if zetas is None else one_each(zetas, len(costs) - 1, "zetas")
-        seen = np.abs(values[-1] - values[:-1]) if known else _seen(optimizer, values)
-        bounds = tuple(float(seen[m].max()) if zeta is None else float(zeta) for m, zeta in enumerate(told))
-        thresholds = gamma_from_zeta(bounds, costs) if gammas is None else tuple(gammas)
-        if optimum is None:
-            best = float(values[-1].max()) if known or optimizer.best is None else sign * optimizer.best.y
-        else:
-            best = sign * optimum
-        labels = partition(values, bounds, thresholds, best)
-        sets = queries_by_set(history, labels[: len(history)], len(costs))
-        parts = tuple(volumes(labels[len(history) :], len(costs)).tolist())
+        found = _find_sets(optimizer, values, functions is not None, optimum, zetas, gammas)
     return Report(
         fidelities=tuple(fidelity.name for fidelity in optimizer.fidelities),
         costs=costs,
         queries=tuple(np.bincount(history.fidelity, minlength=len(costs)).tolist()),
         spent=tuple(float(history.cost[history.fidelity == m].sum()) for m in range(len(costs))),
         best=None if optimizer.best is None else optimizer.best.y,
-        zetas=bounds,
-        gammas=thresholds,
+        zetas=found.zetas,
+        gammas=found.gammas,
         estimated=functions is None,
-        sets=sets,
-        volumes=parts,
+        sets=found.queries,
+        volumes=found.volumes,
         violations=tuple(violations(history, given, [models.noise(m) for m in range(len(costs))])),
         promised=None not in given,
     )
 
 
-def _known(optimizer: Optimizer, functions: Sequence[Callable[[Array], Any]], u: Array) -> Array:
+@dataclass(frozen=True)
+class _GoodSets:
+    """The partition of X: the ζ and γ behind it, how many queries each set has, its volume; empty without data."""
+
+    zetas: tuple[float, ...] = ()
+    gammas: tuple[float, ...] = ()
+    queries: Counts | None = None
+    volumes: tuple[float, ...] | None = None
+
+
+def _find_sets(
+    optimizer: Optimizer,
+    values: Array,
+    known: bool,
+    optimum: float | None,
+    zetas: Sequence[float] | None,
+    gammas: Sequence[float] | None,
+) -> _GoodSets:
+    """The sets from values (M, n) at the queries and then at points for the volumes, `known` or predicted."""
+    history, costs, sign = optimizer.history, optimizer.costs, direction_sign(optimizer.direction)
+    given: Sequence[float | None] = [fidelity.zeta for fidelity in optimizer.fidelities[:-1]]
+    if zetas is not None:
+        given = one_each(zetas, len(costs) - 1, "zetas")
+    seen = np.abs(values[-1] - values[:-1]) if known else _compare_with_target(optimizer, values)
+    bounds = tuple(float(seen[m].max()) if zeta is None else float(zeta) for m, zeta in enumerate(given))
+    thresholds = gamma_from_zeta(bounds, costs) if gammas is None else tuple(gammas)
+    if optimum is not None:
+        best = sign * optimum
+    else:
+        best = float(values[-1].max()) if known or optimizer.best is None else sign * optimizer.best.y
+    labels = partition(values, bounds, thresholds, best)
+    queries = queries_by_set(history, labels[: len(history)], len(costs))
+    return _GoodSets(bounds, thresholds, queries, tuple(volumes(labels[len(history) :], len(costs)).tolist()))
+
+
+def _evaluate(optimizer: Optimizer, functions: Sequence[Callable[[Array], Any]], u: Array) -> Array:
     """The functions' values, to be maximised, (M, n)."""
     known = one_each(functions, len(optimizer.costs), "functions, one per fidelity,")
     if not all(callable(f) for f in known):
@@ -150,25 +171,21 @@ def _known(optimizer: Optimizer, functions: Sequence[Callable[[Array], Any]], u:
     values = np.array(
         [[real_number(f(x.copy()), f"the value of function {m}") for x in points] for m, f in enumerate(known)]
     )
-    return _sign(optimizer) * values
+    return direction_sign(optimizer.direction) * values
 
 
-def _estimated(models: Beliefs, u: Array) -> Array | None:
+def _predict(models: Beliefs, u: Array) -> Array | None:
     """The means of the models, (M, n); None when a fidelity has no value."""
     if not all(models.count(k) for k in range(len(models.models))):
         return None
     return np.array([model.posterior(u)[0] for model in models.models])
 
 
-def _seen(optimizer: Optimizer, means: Array) -> Array:
+def _compare_with_target(optimizer: Optimizer, means: Array) -> Array:
     """How far each target value is from the means of the lower fidelities there, (M − 1, n)."""
-    history, sign = optimizer.history, _sign(optimizer)
+    history, sign = optimizer.history, direction_sign(optimizer.direction)
     target = (history.fidelity == len(means) - 1) & np.isfinite(history.y)
     return np.asarray(np.abs(sign * history.y[target] - means[:-1, : len(history)][:, target]))
-
-
-def _sign(optimizer: Optimizer) -> float:
-    return 1.0 if optimizer.direction == "maximize" else -1.0
 
 
 def _row(values: tuple[float, ...]) -> str:

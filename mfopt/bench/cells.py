@@ -16,6 +16,8 @@ import numpy as np
 
 from mfopt import problems
 from mfopt.bench.methods import Method
+from mfopt.hooks import TellsKind
+from mfopt.loop import Status
 from mfopt.loop import run as run_loop
 from mfopt.optimizer import Optimizer
 from mfopt.registry import plugins
@@ -23,6 +25,7 @@ from mfopt.regret import simple_regret
 from mfopt.run.trial import Trial
 
 Report = Callable[[float], None]
+# What only displays or organises, by the beginnings of paths below mfopt/.
 _ASIDE = ("analysis/", "bench/", "cli/", "parallel/progress", "plots/", "testing/")
 
 
@@ -52,7 +55,7 @@ class Cell:
     task: Task
     label: str
     status: str
-    seconds: float  # of the processor
+    seconds: float  # of CPU time
     limit: float | None  # on the seconds
     queries: tuple[int, ...] = ()
     spent: tuple[float, ...] = ()
@@ -89,15 +92,15 @@ def run_cell(
     kinds: list[str] = []
     try:
         problem = problems.get(task.problem)
-        optimizer = Method.parse(task.method).optimizer(problem, task.capital * problem.costs[-1], task.seed)
+        optimizer = Method(task.method, label).optimizer(problem, task.capital * problem.costs[-1], task.seed)
 
-        def told(optimizer: Optimizer, trial: Trial, y: object) -> bool:
-            kinds.append(str(getattr(trial.reason, "kind", "")))
+        def watch(optimizer: Optimizer, trial: Trial, y: object) -> bool:
+            kinds.append(trial.reason.kind if isinstance(trial.reason, TellsKind) else "")
             if report is not None:
                 report(optimizer.spent / (task.capital * problem.costs[-1]))
             return limit is not None and time.process_time() - start > limit
 
-        result = run_loop(optimizer, problem.functions, progress=False, callback=told)
+        result = run_loop(optimizer, problem.functions, progress=False, callback=watch)
     except Exception:
         seconds = time.process_time() - start
         return Cell(task, label, "failed", seconds, limit, error=traceback.format_exc())
@@ -108,17 +111,17 @@ def run_cell(
     return Cell(
         task,
         label,
-        "cut" if result.status == 2 and not optimizer.done else "done",
+        "cut" if result.status == Status.CALLBACK and not optimizer.done else "done",
         time.process_time() - start,
         limit,
         tuple(result.nfev_at),
         tuple((capital[steps] / problem.costs[-1]).tolist()),
         tuple(regret[steps].tolist()),
-        history=_queries(optimizer, kinds) if history else None,
+        history=_list_queries(optimizer, kinds) if history else None,
     )
 
 
-def _queries(optimizer: Optimizer, kinds: list[str]) -> dict[str, list[Any]]:
+def _list_queries(optimizer: Optimizer, kinds: list[str]) -> dict[str, list[Any]]:
     history = optimizer.history
     return {"x": history.x.tolist(), "fidelity": history.fidelity.tolist(), "y": history.y.tolist(), "kind": kinds}
 
@@ -127,7 +130,7 @@ def _queries(optimizer: Optimizer, kinds: list[str]) -> dict[str, list[Any]]:
 def code_digest() -> str:
     """A digest of the code that decides a run: mfopt, its core and every package with plugins.
 
-    What only displays or organises is left out.
+    Code that only displays or organises is left out.
     """
     packages = {"mfopt", "mfopt_core"} | {plugin.origin.partition(":")[0].partition(".")[0] for plugin in plugins()}
     digest = hashlib.sha256()

@@ -27,13 +27,14 @@ class Display:
         if self._on and kept:
             self._stream.write(f"{kept} of {wanted} cells are there already\n")
 
-    def running(self, task: Task, share: float) -> None:
+    def advance(self, task: Task, share: float) -> None:
         """The task has spent this share of its capital."""
         self._running[task] = share
         if self._on and self._redraws and time.monotonic() - self._drawn >= _EVERY:
             self._draw()
 
-    def finished(self, cell: Cell) -> None:
+    def finish(self, cell: Cell) -> None:
+        """The cell is there."""
         self._running.pop(cell.task, None)
         self._done += 1
         self._new += 1
@@ -44,6 +45,7 @@ class Display:
             self._draw()
 
     def close(self) -> None:
+        """The last line: how many cells there are."""
         if self._on:
             self._clear()
             failed = f", {self._failed} failed" if self._failed else ""

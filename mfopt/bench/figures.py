@@ -54,7 +54,7 @@ def figure(
 
 def synthetic(run: Run, into: Path, seeds: Sequence[int]) -> list[Path]:
     """S(Λ) of all methods on all synthetic problems."""
-    return _regret(run(problems.SYNTHETIC, METHODS, seeds), into, "synthetic")
+    return _draw_regret(run(problems.SYNTHETIC, METHODS, seeds), into, "synthetic")
 
 
 def histogram(run: Run, into: Path, seeds: Sequence[int]) -> list[Path]:
@@ -74,9 +74,9 @@ def histogram(run: Run, into: Path, seeds: Sequence[int]) -> list[Path]:
     counts /= max(len(cells), 1)
     names = [f"fidelity {m + 1} {which}" for m in range(len(counts)) for which in ("initial", "chosen")]
     lines = [[low, high, *counts[..., i].ravel().tolist()] for i, (low, high) in enumerate(pairwise(edges.tolist()))]
-    data = _write(into / "histogram.csv", ["from", "to", *names], lines)
+    data = _write_csv(into / "histogram.csv", ["from", "to", *names], lines)
     title = f"hartmann3: {counts.sum():.0f} queries of mf-gp-ucb for 20 target costs, mean of {len(cells)} runs"
-    pictures = _pictures(into, "histogram")
+    pictures = _name_pictures(into, "histogram")
     plot_histogram(edges, counts, title, pictures)
     return [*pictures, data]
 
@@ -87,7 +87,7 @@ def costs(run: Run, into: Path, seeds: Sequence[int]) -> list[Path]:
     cells = run(list(names), ["mf-gp-ucb"], seeds, 50.0)
     found = [replace(one, label=names[one.problem]) for one in report.series(cells)]
     found += report.series(run([next(iter(names))], ["gp-ucb"], seeds, 50.0))
-    return _parameter([replace(one, problem="borehole, λ₂ = 1") for one in found], into, "costs")
+    return _draw_parameter([replace(one, problem="borehole, λ₂ = 1") for one in found], into, "costs")
 
 
 def bad_approximations(run: Run, into: Path, seeds: Sequence[int]) -> list[Path]:
@@ -95,9 +95,9 @@ def bad_approximations(run: Run, into: Path, seeds: Sequence[int]) -> list[Path]
     from mfopt.bench.plots import plot_bad_approximation
 
     found = report.series(run(["bad-currin"], METHODS, seeds))
-    pictures = _pictures(into, "bad-approximations")
+    pictures = _name_pictures(into, "bad-approximations")
     plot_bad_approximation(problems.get("bad-currin"), found, pictures)
-    return [*pictures, *_tables(found, into, "bad-approximations")]
+    return [*pictures, *_write_tables(found, into, "bad-approximations")]
 
 
 def gamma(run: Run, into: Path, seeds: Sequence[int]) -> list[Path]:
@@ -107,7 +107,7 @@ def gamma(run: Run, into: Path, seeds: Sequence[int]) -> list[Path]:
     for option, title in titles.items():
         methods = [Method(f"mf-gp-ucb:gammas=[{value}],{option}zetas=known", f"γ = {value:g}") for value in GAMMAS]
         found += [replace(one, problem=title) for one in report.series(run(["hartmann3-two"], methods, seeds))]
-    return _parameter(found, into, "gamma")
+    return _draw_parameter(found, into, "gamma")
 
 
 def kde(run: Run, into: Path, seeds: Sequence[int]) -> list[Path]:
@@ -118,8 +118,8 @@ def kde(run: Run, into: Path, seeds: Sequence[int]) -> list[Path]:
     h = np.geomspace(0.05, 1.0, 80)
     values = np.array([function(h[:, None]) for function in problem.functions])
     names = ["h", "300 points", "3000 points"]
-    data = _write(into / "kde.csv", names, np.column_stack([h, values.T]).tolist())
-    pictures = _pictures(into, "kde")
+    data = _write_csv(into / "kde.csv", names, np.column_stack([h, values.T]).tolist())
+    pictures = _name_pictures(into, "kde")
     plot_kde(h, values, pictures)
     return [*pictures, data]
 
@@ -131,8 +131,9 @@ def illustration(run: Run, into: Path, seeds: Sequence[int]) -> list[Path]:
 
     every = steps()
     names = ["t", "x", "fidelity", "width", "gamma"]
-    data = _write(into / "illustration.csv", names, [[s.t, s.x, s.fidelity + 1, s.width_at_x, s.gamma] for s in every])
-    pictures = _pictures(into, "illustration")
+    lines = [[step.t, step.x, step.fidelity + 1, step.width_at_x, step.gamma] for step in every]
+    data = _write_csv(into / "illustration.csv", names, lines)
+    pictures = _name_pictures(into, "illustration")
     plot_steps([step for step in every if step.t in PANELS], pictures)
     moving = into / "illustration.gif"
     animate_steps(every, moving)
@@ -150,27 +151,27 @@ FIGURES: dict[str, Callable[[Run, Path, Sequence[int]], list[Path]]] = {
 }
 
 
-def _regret(cells: Sequence[Cell], into: Path, name: str) -> list[Path]:
+def _draw_regret(cells: Sequence[Cell], into: Path, name: str) -> list[Path]:
     from mfopt.bench.plots import plot_regret
 
     found = report.series(cells)
-    pictures = _pictures(into, name)
+    pictures = _name_pictures(into, name)
     plot_regret(found, pictures)
-    return [*pictures, *_tables(found, into, name)]
+    return [*pictures, *_write_tables(found, into, name)]
 
 
-def _parameter(found: Sequence[report.Series], into: Path, name: str) -> list[Path]:
+def _draw_parameter(found: Sequence[report.Series], into: Path, name: str) -> list[Path]:
     """Curves of a parameter that rises from label to label; gp-ucb, where it is, stays itself. Problems are titles."""
-    from mfopt.bench.plots import STYLES, plot_regret, rising
+    from mfopt.bench.plots import STYLES, make_ramp, plot_regret
 
     labels = list(dict.fromkeys(one.label for one in found if one.label != "gp-ucb"))
-    styles = {**dict(zip(labels, rising(len(labels)), strict=True)), "gp-ucb": STYLES["gp-ucb"]}
-    pictures = _pictures(into, name)
+    styles = {**dict(zip(labels, make_ramp(len(labels)), strict=True)), "gp-ucb": STYLES["gp-ucb"]}
+    pictures = _name_pictures(into, name)
     plot_regret(found, pictures, styles=styles)
-    return [*pictures, *_tables(found, into, name)]
+    return [*pictures, *_write_tables(found, into, name)]
 
 
-def _tables(found: Sequence[report.Series], into: Path, name: str) -> list[Path]:
+def _write_tables(found: Sequence[report.Series], into: Path, name: str) -> list[Path]:
     """The curves, every λ_M, as CSV; the table of a few capitals as Markdown."""
     longest = max((one.capital for one in found), default=0.0)
     curves = report.rows(found, np.arange(1.0, longest + 1).tolist())
@@ -180,11 +181,11 @@ def _tables(found: Sequence[report.Series], into: Path, name: str) -> list[Path]
     return [data, table]
 
 
-def _pictures(into: Path, name: str) -> list[Path]:
+def _name_pictures(into: Path, name: str) -> list[Path]:
     return [into / f"{name}.png", into / f"{name}.svg"]
 
 
-def _write(path: Path, names: Sequence[str], lines: Sequence[Sequence[Any]] | Array) -> Path:
+def _write_csv(path: Path, names: Sequence[str], lines: Sequence[Sequence[Any]] | Array) -> Path:
     with open(path, "w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(names)

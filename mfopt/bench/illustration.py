@@ -49,6 +49,7 @@ class Step:
 
     @property
     def width_at_x(self) -> float:
+        """β_t^½ σ_1(x_t), which decides the fidelity."""
         return float(self.width[np.argmin(np.abs(self.grid - self.x))])
 
     @property

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +9,7 @@ from mfopt import registry
 from mfopt.errors import InputError
 from mfopt.fidelities import Fidelity
 from mfopt.optimizer import Optimizer
-from mfopt.options import build_with, parse_options, write_options
+from mfopt.options import parse_options, write_options
 from mfopt.problems import Benchmark
 
 METHODS = (
@@ -35,20 +34,19 @@ class Method:
 
     @classmethod
     def parse(cls, text: str) -> Method:
-        """Read a method; an InputError unless it can be built."""
+        """Read a method as a user writes it; an InputError unless it can be built, which is tried once."""
         before = text.split(":", 1)[0]
         label, equals, rest = text.partition("=") if "=" in before else ("", "", text)
         name, options = parse_options(rest)
-        written = write_options(name, options)
-        method = cls(written, label.strip() or written)
         if equals and not label.strip():
             raise InputError(f"a label must stand before the first =, got {text!r}")
-        _parts(written)
-        return method
+        written = write_options(name, options)
+        _make_parts(written)
+        return cls(written, label.strip() or written)
 
     def optimizer(self, problem: Benchmark, capital: float, seed: int) -> Optimizer:
         """An optimiser of this method for the problem; `capital` in the unit of its costs."""
-        parts, known = _parts(self.text)
+        parts, known = _make_parts(self.text)
         zetas = problem.zetas if known else [None] * len(problem.costs)
         pairs = zip(problem.costs, zetas, strict=True)
         return Optimizer(
@@ -60,7 +58,7 @@ class Method:
         )
 
 
-def _parts(text: str) -> tuple[dict[str, Any], bool]:
+def _make_parts(text: str) -> tuple[dict[str, Any], bool]:
     """Fresh strategy, surrogate and maximiser where they are named; and whether ζ is to be told."""
     name, options = parse_options(text)
     known = options.get("zetas") == "known"
@@ -70,13 +68,8 @@ def _parts(text: str) -> tuple[dict[str, Any], bool]:
     for part, group in _PLUGGED.items():
         own = {key.split(".", 1)[1]: options.pop(key) for key in list(options) if key.startswith(f"{part}.")}
         if part in options:
-            parts[part] = _plugin(group, str(options.pop(part)), own)
+            parts[part] = registry.make(group, str(options.pop(part)), own)
         elif own:
             raise InputError(f"{part} must be named to have options, got {text!r}")
-    parts["strategy"] = _plugin(registry.STRATEGIES, name, options)
+    parts["strategy"] = registry.make(registry.STRATEGIES, name, options)
     return parts, known
-
-
-def _plugin(group: str, name: str, options: Mapping[str, Any]) -> Any:
-    plugin = registry.resolve(group, name)
-    return build_with(type(plugin), options, name) if options else plugin

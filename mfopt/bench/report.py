@@ -15,6 +15,7 @@ from mfopt.bench.cells import Cell
 from mfopt.errors import InputError
 from mfopt.protocols import Array
 from mfopt.regret import Aggregate, Curve, aggregate
+from mfopt.run.tables import align
 
 CAPITALS = (20.0, 50.0, 100.0)
 _ROUNDING = 1 + 1e-9  # sums of costs are rounded: a query that ends at 20.000000000001 λ_M was paid by 20
@@ -125,7 +126,7 @@ def as_markdown(lines: Sequence[Row]) -> str:
     """A table per problem, in Markdown."""
     parts = []
     for problem, head, body in _tables(lines):
-        parts += [f"**{problem}**", "", _piped(head), "|---" * len(head) + "|", *map(_piped, body), ""]
+        parts += [f"**{problem}**", "", _pipe(head), "|---" * len(head) + "|", *map(_pipe, body), ""]
     return "\n".join(parts)
 
 
@@ -133,16 +134,11 @@ def as_text(lines: Sequence[Row]) -> str:
     """A table per problem, for a terminal."""
     parts = []
     for problem, head, body in _tables(lines):
-        widths = [max(len(row[column]) for row in (head, *body)) for column in range(len(head))]
-        parts.append(problem)
-        for row in (head, *body):
-            padded = [cell.ljust(width) for cell, width in zip(row, widths, strict=True)]
-            parts.append("  " + "  ".join(padded).rstrip())
-        parts.append("")
+        parts += [problem, *(f"  {line}" for line in align([head, *body])), ""]
     return "\n".join(parts)
 
 
-def _piped(cells: Sequence[str]) -> str:
+def _pipe(cells: Sequence[str]) -> str:
     return "| " + " | ".join(cells) + " |"
 
 

@@ -44,8 +44,10 @@ class Store:
                 self._file.write(b"\n")
 
     def append(self, cell: Cell) -> None:
+        """Write the cell; it is on the disk when this returns."""
         self._file.write(json.dumps(cell.to_json(), allow_nan=False).encode() + b"\n")
         os.fsync(self._file.fileno())
 
     def close(self) -> None:
+        """Close the file."""
         self._file.close()

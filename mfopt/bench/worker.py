@@ -18,6 +18,8 @@ _EVERY = 0.5  # seconds between reports of progress
 
 
 class _Reports:
+    """Tells the share of the capital spent, but not too often."""
+
     def __init__(self, answers: TextIO) -> None:
         self._answers = answers
         self._last = time.monotonic()

@@ -11,8 +11,9 @@ from collections.abc import Sequence
 
 import mfopt
 from mfopt.cli import ask, bench, best, check, create, demo, fail, history, plot, plugins, run, studies, tell
+from mfopt.cli.command import Command, ExitCode
 
-_COMMANDS = {  # in the order of --help
+_COMMANDS: dict[str, Command] = {  # in the order of --help
     "demo": demo,
     "run": run,
     "create": create,
@@ -30,18 +31,19 @@ _COMMANDS = {  # in the order of --help
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    arguments = _parser().parse_args(argv)
+    """Carry out a command line, by default that of this process; the exit code."""
+    arguments = _make_parser().parse_args(argv)
     try:
-        return _COMMANDS[arguments.command].run(arguments) or 0
+        return _COMMANDS[arguments.command].run(arguments)
     except (mfopt.MfoptError, OSError) as error:
         print(f"mfopt: error: {error}", file=sys.stderr)
-        return 1
+        return ExitCode.FAILED
     except KeyboardInterrupt:
         print("mfopt: error: interrupted", file=sys.stderr)
-        return 130
+        return ExitCode.INTERRUPTED
 
 
-def _parser() -> argparse.ArgumentParser:
+def _make_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="mfopt", description=mfopt.__doc__)
     parser.add_argument("--version", action="version", version=f"mfopt {mfopt.__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="command")

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import json
 import sys
-from typing import Any
 
-from mfopt.cli._storage import EXHAUSTED, add_storage, as_json, opened
+from mfopt.cli._shared import add_storage, by_name, open_study
+from mfopt.cli.command import ExitCode, Subparsers
 from mfopt.errors import Exhausted
+from mfopt.run.trial import Trial
+from mfopt.study import Study
 
 _EPILOG = """Each trial is one line: its id, its fidelity (0 is the cheapest) and the coordinates, separated by blanks:
 
@@ -21,7 +24,7 @@ Trials whose lease has run out are handed out again before new ones.
 exit codes: 0 there are trials, 1 failed, 2 wrong usage, 3 nothing to evaluate: the capital or the set is used up"""
 
 
-def add(commands: Any) -> None:
+def add(commands: Subparsers) -> None:
     parser = commands.add_parser(
         "ask",
         help="the next trials of a study",
@@ -36,16 +39,31 @@ def add(commands: Any) -> None:
     parser.add_argument("--json", action="store_true", help="a JSON object a line")
 
 
-def run(arguments: argparse.Namespace) -> int:
-    study = opened(arguments, lease=arguments.lease, worker=arguments.worker)
+def run(arguments: argparse.Namespace) -> ExitCode:
+    study = open_study(arguments, arguments.lease, arguments.worker)
     try:
         trials = study.ask(arguments.n)
     except Exhausted as exhausted:
         print(f"mfopt: nothing to evaluate: {exhausted}", file=sys.stderr)
-        return EXHAUSTED
+        return ExitCode.EXHAUSTED
     for trial in trials:
         if arguments.json:
-            print(as_json(study, trial))
+            print(_as_json(study, trial))
         else:
             print(trial.id, trial.fidelity, *trial.x.tolist())
-    return 0
+    return ExitCode.DONE
+
+
+def _as_json(study: Study, trial: Trial) -> str:
+    return json.dumps(
+        {
+            "id": trial.id,
+            "fidelity": trial.fidelity,
+            "name": study.fidelities[trial.fidelity].name,
+            "cost": trial.cost,
+            "index": trial.index,
+            "x": by_name(study, trial.x),
+            "reason": str(trial.reason),
+        },
+        ensure_ascii=False,
+    )

@@ -5,11 +5,11 @@ from __future__ import annotations
 import argparse
 import sys
 from pathlib import Path
-from typing import Any
 
 from mfopt import problems
 from mfopt.bench.figures import FIGURES
 from mfopt.bench.methods import METHODS
+from mfopt.cli.command import ExitCode, Subparsers
 from mfopt.errors import InputError
 
 _RUN = """\
@@ -29,7 +29,7 @@ also as a table, NAME.md):
 """ + "\n".join(f"  {name:<19} {(make.__doc__ or '').splitlines()[0]}" for name, make in FIGURES.items())
 
 
-def add(commands: Any) -> None:
+def add(commands: Subparsers) -> None:
     parser = commands.add_parser("bench", help="compare methods on problems whose optimum is known")
     parts = parser.add_subparsers(dest="part", required=True, metavar="part")
     running = parts.add_parser(
@@ -85,26 +85,26 @@ def _add_common(parser: argparse.ArgumentParser, time_limit: float | None) -> No
     parser.add_argument("--jobs", type=int, default=1, help="processes, with one BLAS thread each (default: 1)")
     parser.add_argument(
         "--time-limit", type=float, metavar="S", default=time_limit,
-        help=f"of the processor for one cell, which keeps what it has (default: {time_limit or 'none'})",
+        help=f"CPU seconds for one cell, which keeps what it has by then (default: {time_limit or 'none'})",
     )  # fmt: skip
     parser.add_argument(
         "--any-code", action="store_true", help="also take finished cells that were run with different code of mfopt"
     )
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> ExitCode:
     if "" not in sys.path:  # a problem with dots in its name may be a module of the working directory
         sys.path.insert(0, "")
     return {"run": _run, "report": _report, "figure": _figure}[arguments.part](arguments)
 
 
-def _run(arguments: argparse.Namespace) -> int:
+def _run(arguments: argparse.Namespace) -> ExitCode:
     from mfopt import bench
 
     cells = bench.run(
         arguments.problems,
         arguments.methods,
-        _seeds(arguments.seeds),
+        _read_seeds(arguments.seeds),
         arguments.capital,
         arguments.out,
         jobs=arguments.jobs,
@@ -113,10 +113,10 @@ def _run(arguments: argparse.Namespace) -> int:
         any_code=arguments.any_code,
         progress=True,
     )
-    return 1 if any(cell.status == "failed" for cell in cells) else 0
+    return ExitCode.FAILED if any(cell.status == "failed" for cell in cells) else ExitCode.DONE
 
 
-def _report(arguments: argparse.Namespace) -> int:
+def _report(arguments: argparse.Namespace) -> ExitCode:
     from mfopt.bench import load, report
 
     cells = load(arguments.out)
@@ -132,10 +132,10 @@ def _report(arguments: argparse.Namespace) -> int:
     codes = {cell.task.code for one in found for cell in one.cells}
     if len(codes) > 1:
         print(f"note: the cells come from {len(codes)} different states of mfopt's code", file=sys.stderr)
-    return 0
+    return ExitCode.DONE
 
 
-def _figure(arguments: argparse.Namespace) -> int:
+def _figure(arguments: argparse.Namespace) -> ExitCode:
     from mfopt import bench
 
     for name in FIGURES if "all" in arguments.names else arguments.names:
@@ -143,7 +143,7 @@ def _figure(arguments: argparse.Namespace) -> int:
             name,
             arguments.out,
             arguments.into,
-            _seeds(arguments.seeds),
+            _read_seeds(arguments.seeds),
             jobs=arguments.jobs,
             time_limit=arguments.time_limit,
             any_code=arguments.any_code,
@@ -151,10 +151,10 @@ def _figure(arguments: argparse.Namespace) -> int:
         )
         for path in paths:
             print(f"wrote {path}", file=sys.stderr)
-    return 0
+    return ExitCode.DONE
 
 
-def _seeds(text: str) -> list[int]:
+def _read_seeds(text: str) -> list[int]:
     """0-9 and 0,3,5-7 as numbers."""
     seeds: list[int] = []
     for part in text.split(","):

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import argparse
 import json
-from typing import Any
 
-from mfopt.cli._storage import add_storage, by_name, opened
+from mfopt.cli._shared import add_storage, by_name, open_study
+from mfopt.cli.command import ExitCode, Subparsers
 from mfopt.errors import MfoptError
 
 
-def add(commands: Any) -> None:
+def add(commands: Subparsers) -> None:
     parser = commands.add_parser(
         "best",
         help="the best value of a study",
@@ -20,16 +20,17 @@ def add(commands: Any) -> None:
     parser.add_argument("--json", action="store_true", help="as JSON: id, y, x by name, spent, capital")
 
 
-def run(arguments: argparse.Namespace) -> None:
-    study = opened(arguments)
+def run(arguments: argparse.Namespace) -> ExitCode:
+    study = open_study(arguments)
     best = study.best
     if best is None:
         raise MfoptError(f"study {study.name} has no value at the target fidelity yet")
     x = by_name(study, best.x)
     if arguments.json:
         print(json.dumps({"id": best.trial_id, "y": best.y, "x": x, "spent": study.spent, "capital": study.capital}))
-        return
+        return ExitCode.DONE
     print(f"value  {best.y!r} (trial {best.trial_id})")
     for name, value in x.items():
         print(f"  {name} = {value!r}")
     print(f"spent  {study.spent:g} of {'unlimited' if study.capital is None else f'{study.capital:g}'}")
+    return ExitCode.DONE

@@ -9,19 +9,19 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from math import nan
 from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 
 from mfopt import problems
 from mfopt.analysis.preflight import Preflight, preflight
+from mfopt.cli.command import ExitCode, Subparsers
 from mfopt.domains.box import Box
 from mfopt.errors import InputError
 
 _COLUMNS = ("id", "fidelity", "y", "cost", "status")  # what History.to_dataframe writes beside the coordinates
 
 
-def add(commands: Any) -> None:
+def add(commands: Subparsers) -> None:
     parser = commands.add_parser("check", help="say which cheap fidelities are worth using, from paired evaluations")
     parser.add_argument("source", help="a CSV file with columns for x, fidelity and y, or a synthetic problem's name")
     parser.add_argument("--costs", type=float, nargs="+", help="one per fidelity (default: the mean costs in the file)")
@@ -31,18 +31,18 @@ def add(commands: Any) -> None:
     parser.add_argument("--json", action="store_true", help="as JSON")
 
 
-def run(arguments: argparse.Namespace) -> None:
-    """Print the preflight of the source."""
+def run(arguments: argparse.Namespace) -> ExitCode:
     source, costs, seed = arguments.source, arguments.costs, arguments.seed
     if source in problems.names():
         problem = problems.get(source)
         found = preflight(problem.functions, problem.domain, costs or problem.costs, pairs=arguments.pairs, rng=seed)
     else:
-        found = _of_table(source, costs, "minimize" if arguments.minimize else "maximize", seed)
+        found = _check_table(source, costs, "minimize" if arguments.minimize else "maximize", seed)
     print(json.dumps([asdict(one) for one in found.checks], indent=2) if arguments.json else found)
+    return ExitCode.DONE
 
 
-def _of_table(path: str, costs: Sequence[float] | None, direction: str, seed: int) -> Preflight:
+def _check_table(path: str, costs: Sequence[float] | None, direction: str, seed: int) -> Preflight:
     with open(path, encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     header = list(rows[0]) if rows else []

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import argparse
 import csv
-from typing import Any
 
 from mfopt import registry
-from mfopt.cli._storage import STORAGE, plugin
+from mfopt.cli._shared import STORAGE, read_plugin
+from mfopt.cli.command import ExitCode, Subparsers
 from mfopt.domains.box import Box
 from mfopt.domains.dimensions import Real
 from mfopt.domains.finite import FiniteSet
@@ -23,7 +23,7 @@ The study is then asked and told by mfopt ask, tell and fail, or from Python by 
 A study that exists already is left as it is if it is the same, and refused if it is not."""
 
 
-def add(commands: Any) -> None:
+def add(commands: Subparsers) -> None:
     parser = commands.add_parser(
         "create",
         help="make a study, to be asked and told from the shell",
@@ -46,13 +46,13 @@ def add(commands: Any) -> None:
     parser.add_argument("--seed", type=int, help="default: a fresh one")
 
 
-def run(arguments: argparse.Namespace) -> None:
+def run(arguments: argparse.Namespace) -> ExitCode:
     study = Optimizer(
-        _candidates(arguments.candidates) if arguments.dim is None else _box(arguments.dim),
+        _read_candidates(arguments.candidates) if arguments.dim is None else _read_box(arguments.dim),
         arguments.costs,
-        strategy=plugin(registry.STRATEGIES, arguments.strategy),
-        surrogate=plugin(registry.SURROGATES, arguments.surrogate),
-        maximiser=plugin(registry.MAXIMISERS, arguments.maximiser),
+        strategy=read_plugin(registry.STRATEGIES, arguments.strategy),
+        surrogate=read_plugin(registry.SURROGATES, arguments.surrogate),
+        maximiser=read_plugin(registry.MAXIMISERS, arguments.maximiser),
         direction="minimize" if arguments.minimize else "maximize",
         capital=arguments.capital,
         noise=arguments.noise,
@@ -61,13 +61,14 @@ def run(arguments: argparse.Namespace) -> None:
         study=arguments.study,
     )
     print(f"study {arguments.study or 'default'}: {study.domain}, costs {list(study.costs)}, seed {study.seed}")
+    return ExitCode.DONE
 
 
-def _box(dimensions: list[str]) -> Domain:
-    return Box([_dimension(text) for text in dimensions])
+def _read_box(dimensions: list[str]) -> Domain:
+    return Box([_read_dimension(text) for text in dimensions])
 
 
-def _dimension(text: str) -> Real:
+def _read_dimension(text: str) -> Real:
     name, _, rest = text.partition("=")
     lo, _, rest = rest.partition(":")
     hi, _, scale = rest.partition(":")
@@ -81,7 +82,7 @@ def _dimension(text: str) -> Real:
         raise InputError(f"--dim must be NAME=LO:HI or NAME=LO:HI:log, got {text!r}") from None
 
 
-def _candidates(path: str) -> Domain:
+def _read_candidates(path: str) -> Domain:
     try:
         with open(path, encoding="utf-8-sig", newline="") as file:  # with or without the mark that Excel puts first
             header, *rows = list(csv.reader(file)) or [[]]

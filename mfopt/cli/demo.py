@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
 
 import numpy as np
 
 from mfopt import loop, problems
+from mfopt.cli.command import ExitCode, Subparsers
 from mfopt.optimizer import Optimizer
 
 QUERIES = 50  # the capital, in target queries
 
 
-def add(commands: Any) -> None:
+def add(commands: Subparsers) -> None:
     parser = commands.add_parser("demo", help="optimise a test function and draw the run")
     parser.add_argument("--out", default="mfopt-demo.png", help="the picture (default: %(default)s)")
     parser.add_argument("--capital", type=float, help="total budget (default: 50 target queries)")
     parser.add_argument("--seed", type=int, default=0, help="default: %(default)s")
 
 
-def run(arguments: argparse.Namespace) -> None:
+def run(arguments: argparse.Namespace) -> ExitCode:
     demo(arguments.out, arguments.capital, arguments.seed)
+    return ExitCode.DONE
 
 
 def demo(out: str, capital: float | None = None, seed: int = 0, progress: bool | None = True) -> None:

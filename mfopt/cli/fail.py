@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
 
-from mfopt.cli._storage import add_storage, opened
+from mfopt.cli._shared import add_storage, open_study
+from mfopt.cli.command import ExitCode, Subparsers
 
 
-def add(commands: Any) -> None:
+def add(commands: Subparsers) -> None:
     parser = commands.add_parser(
         "fail",
         help="trials whose evaluation failed",
@@ -18,5 +18,6 @@ def add(commands: Any) -> None:
     parser.add_argument("ids", nargs="+", type=int, metavar="ID", help="a trial's number")
 
 
-def run(arguments: argparse.Namespace) -> None:
-    opened(arguments).tell_many([(id, None, "failed") for id in arguments.ids])
+def run(arguments: argparse.Namespace) -> ExitCode:
+    open_study(arguments).tell_many([(id, None, "failed") for id in arguments.ids])
+    return ExitCode.DONE

@@ -8,11 +8,13 @@ import json
 import sys
 from typing import Any
 
-from mfopt.cli._storage import add_storage, by_name, opened, table
+from mfopt.cli._shared import add_storage, by_name, open_study
+from mfopt.cli.command import ExitCode, Subparsers
+from mfopt.run.tables import align
 from mfopt.study import Study
 
 
-def add(commands: Any) -> None:
+def add(commands: Subparsers) -> None:
     parser = commands.add_parser(
         "history",
         help="the trials of a study",
@@ -25,12 +27,12 @@ def add(commands: Any) -> None:
     parser.add_argument("--pending", action="store_true", help="the pending trials too")
 
 
-def run(arguments: argparse.Namespace) -> None:
-    study = opened(arguments)
-    rows = _rows(study, arguments.pending)
+def run(arguments: argparse.Namespace) -> ExitCode:
+    study = open_study(arguments)
+    rows = _list_trials(study, arguments.pending)
     if arguments.json:
         print(json.dumps(rows, indent=1))
-        return
+        return ExitCode.DONE
     names = ["id", *(_column(name) for name in study.domain.names), "fidelity", "y", "cost", "status"]
     cells = [[_text(row["x"][name]) for name in study.domain.names] for row in rows]
     lines = [
@@ -40,10 +42,11 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.csv:
         csv.writer(sys.stdout, lineterminator="\n").writerows([names, *lines])
     else:
-        print(table([names, *lines]))
+        print("\n".join(align([names, *lines])))
+    return ExitCode.DONE
 
 
-def _rows(study: Study, pending: bool) -> list[dict[str, Any]]:
+def _list_trials(study: Study, pending: bool) -> list[dict[str, Any]]:
     history = study.history
     columns = zip(history.id, history.x, history.fidelity, history.y, history.cost, history.status, strict=True)
     rows = [

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
 
-from mfopt.cli._storage import add_storage, opened
+from mfopt.cli._shared import add_storage, check_matplotlib, open_study
+from mfopt.cli.command import ExitCode, Subparsers
 from mfopt.errors import MfoptError
 
 _EPILOG = """The picture shows, against the capital spent: the best value, the queries per fidelity, ζ and γ.
@@ -15,7 +15,7 @@ the best point, along single coordinates and along two of them.
 The kind of file follows from its name: .png, .svg or .pdf. Needs matplotlib: pip install 'mfopt[plot]'."""
 
 
-def add(commands: Any) -> None:
+def add(commands: Subparsers) -> None:
     parser = commands.add_parser(
         "plot",
         help="draw a study",
@@ -28,11 +28,11 @@ def add(commands: Any) -> None:
     parser.add_argument("--dims", nargs="+", metavar="NAME", help="coordinates to show (default: those that matter)")
 
 
-def run(arguments: argparse.Namespace) -> None:
+def run(arguments: argparse.Namespace) -> ExitCode:
     check_matplotlib()
     from mfopt.plots.study import plot_study
 
-    study = opened(arguments)
+    study = open_study(arguments)
     out = arguments.out or f"{study.name}.png"
     try:
         plot_study(study, out, study.reasons(), arguments.dims)
@@ -41,11 +41,4 @@ def run(arguments: argparse.Namespace) -> None:
             raise
         raise MfoptError(f"{out}: {error}") from None  # matplotlib knows no such kind of file
     print(f"picture  {out}")
-
-
-def check_matplotlib() -> None:
-    """An error that says what to do where it is not installed."""
-    try:
-        import matplotlib  # noqa: F401
-    except ImportError:
-        raise MfoptError("pictures need matplotlib: pip install 'mfopt[plot]'") from None
+    return ExitCode.DONE

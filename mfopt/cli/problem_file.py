@@ -56,17 +56,17 @@ def load(source: str) -> ProblemFile:
     """The problem that `source` names: problem.py, problem.py:name, package.module or package.module:name."""
     where, _, name = source.partition(":")
     path = Path(where).resolve() if where.endswith(".py") else None
-    module = _module(where, path)
+    module = _import_module(where, path)
     found: Any = module
     if name:
         if not hasattr(module, name):
             raise InputError(f"{where} must define {name}, got a file without it")
         found = getattr(module, name)
     given = dict(found) if isinstance(found, Mapping) else {key: getattr(found, key) for key in dir(found)}
-    return _problem(given, source, path)
+    return _read_problem(given, source, path)
 
 
-def _module(where: str, path: Path | None) -> Any:
+def _import_module(where: str, path: Path | None) -> Any:
     """The module, imported by its name, so that other processes can import its functions too."""
     if path is not None:
         if not path.is_file():
@@ -82,7 +82,7 @@ def _module(where: str, path: Path | None) -> Any:
         raise InputError(f"{where} must be importable, got {type(error).__name__}: {error}") from error
 
 
-def _problem(given: Mapping[str, Any], source: str, path: Path | None) -> ProblemFile:
+def _read_problem(given: Mapping[str, Any], source: str, path: Path | None) -> ProblemFile:
     if given.get("domain") is None:
         raise InputError(f"{source} must define domain, got none")
     domain = as_domain(given["domain"])
@@ -92,7 +92,7 @@ def _problem(given: Mapping[str, Any], source: str, path: Path | None) -> Proble
         which = "none" if functions is None else "both"
         raise InputError(f"{source} must define one of functions and commands, got {which}")
     if functions is None:
-        functions = _simulators(commands, domain, fidelities)
+        functions = _make_simulators(commands, domain, fidelities)
     else:
         functions = one_each(functions, len(fidelities), "functions, one per fidelity,")
         for function in functions:
@@ -102,7 +102,7 @@ def _problem(given: Mapping[str, Any], source: str, path: Path | None) -> Proble
     return ProblemFile(domain, fidelities, functions, options, path)
 
 
-def _simulators(commands: Any, domain: Domain, fidelities: Sequence[Fidelity]) -> list[Function]:
+def _make_simulators(commands: Any, domain: Domain, fidelities: Sequence[Fidelity]) -> list[Function]:
     each = one_or_each(commands, len(fidelities), "commands, one per fidelity,")
     simulators = [
         Simulator(command, domain.names, m, fidelity.name)

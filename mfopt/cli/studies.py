@@ -6,15 +6,17 @@ import argparse
 import json
 from typing import TYPE_CHECKING, Any
 
-from mfopt.cli._storage import STORAGE, table
+from mfopt.cli._shared import STORAGE
+from mfopt.cli.command import ExitCode, Subparsers
 from mfopt.errors import MfoptError
+from mfopt.run.tables import align
 from mfopt.study import Study
 
 if TYPE_CHECKING:
     from mfopt.storage import Header
 
 
-def add(commands: Any) -> None:
+def add(commands: Subparsers) -> None:
     parser = commands.add_parser(
         "studies",
         help="list the studies of a storage",
@@ -24,22 +26,22 @@ def add(commands: Any) -> None:
     parser.add_argument("--json", action="store_true", help="as JSON, with all that each study was made with")
 
 
-def run(arguments: argparse.Namespace) -> None:
+def run(arguments: argparse.Namespace) -> ExitCode:
     headers = Study.headers(arguments.storage)
-    studies = [_opened(arguments.storage, header) for header in headers]
+    studies = [_try_open(arguments.storage, header) for header in headers]
     if arguments.json:
         found = [
             {
                 "name": header.name,
                 "created": header.created,
                 "mfopt": header.mfopt,
-                **_state(study),
+                **_describe(study),
                 "spec": header.spec,
             }
             for header, study in zip(headers, studies, strict=True)
         ]
         print(json.dumps(found, indent=1))
-        return
+        return ExitCode.DONE
     rows = [("study", "created", "told", "pending", "spent", "capital", "best")]
     for header, study in zip(headers, studies, strict=True):
         if isinstance(study, MfoptError):
@@ -49,10 +51,11 @@ def run(arguments: argparse.Namespace) -> None:
         best = "-" if study.best is None else f"{study.best.y:.6g}"
         counts = (str(len(study.history)), str(len(study.pending)), f"{study.spent:g}")
         rows.append((header.name, header.created[:19], *counts, capital, best))
-    print(table(rows))
+    print("\n".join(align(rows)))
+    return ExitCode.DONE
 
 
-def _opened(storage: str, header: Header) -> Study | MfoptError:
+def _try_open(storage: str, header: Header) -> Study | MfoptError:
     """The study, or why it cannot be opened: the others are to be listed all the same."""
     try:
         return Study.open(storage, header.name)
@@ -60,7 +63,7 @@ def _opened(storage: str, header: Header) -> Study | MfoptError:
         return error
 
 
-def _state(study: Study | MfoptError) -> dict[str, Any]:
+def _describe(study: Study | MfoptError) -> dict[str, Any]:
     if isinstance(study, MfoptError):
         return {"error": _line(study)}
     return {

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
 
-from mfopt.cli._storage import add_storage, opened
+from mfopt.cli._shared import add_storage, open_study
+from mfopt.cli.command import ExitCode, Subparsers
 from mfopt.errors import InputError
 
 
-def add(commands: Any) -> None:
+def add(commands: Subparsers) -> None:
     parser = commands.add_parser(
         "tell",
         help="the values of trials",
@@ -20,14 +20,15 @@ def add(commands: Any) -> None:
     parser.add_argument("outcomes", nargs="+", metavar="ID VALUE", help="a trial's number and its value; or several")
 
 
-def run(arguments: argparse.Namespace) -> None:
+def run(arguments: argparse.Namespace) -> ExitCode:
     words = arguments.outcomes
     if len(words) % 2:
         raise InputError(f"values must come as pairs ID VALUE, got {' '.join(words)}")
-    opened(arguments).tell_many([_outcome(id, y) for id, y in zip(words[::2], words[1::2], strict=True)])
+    open_study(arguments).tell_many([_read_outcome(id, y) for id, y in zip(words[::2], words[1::2], strict=True)])
+    return ExitCode.DONE
 
 
-def _outcome(id: str, y: str) -> tuple[int, float]:
+def _read_outcome(id: str, y: str) -> tuple[int, float]:
     try:
         return int(id), float(y)
     except ValueError:

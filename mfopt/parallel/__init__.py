@@ -1,1 +1,13 @@
-"""Evaluations: here, in threads, in processes, in programs, on a cluster."""
+"""Evaluations: here, in threads, in processes, in programs, on a cluster.
+
+    engine       asks an optimiser, evaluates in a pool, tells
+    rules        what holds for the evaluations: limits, timeouts, retries
+    status       how a run of the engine ended
+    leases       trials of a study that are held here
+    progress     two lines about a run
+    pools        where evaluations run, with process_pool and dask_pool
+    evaluation   one value, or why there is none
+    simulator    an external program as a function
+
+mfopt.loop puts them together.
+"""

@@ -11,8 +11,8 @@ from concurrent.futures import Future
 from typing import Any
 
 from mfopt.errors import ExecutorError, InputError
-from mfopt.parallel.evaluation import Function, Outcome, evaluate_pickled, pickled
-from mfopt.parallel.pools import submitted
+from mfopt.parallel.evaluation import Function, Outcome, evaluate_pickled, pickle_task
+from mfopt.parallel.pools import submit_to
 from mfopt.protocols import Array
 
 _PATIENCE = 10.0  # seconds for a worker to be restarted
@@ -49,8 +49,8 @@ class DaskPool:
         options: dict[str, Any] = {"key": f"mfopt-{uuid.uuid4().hex}"}
         if self._stuck:
             options["workers"] = [address for address in self._client.nthreads() if address not in self._stuck]
-        task = pickled(function, x, what, self._dumps)
-        future = submitted(self._executor, evaluate_pickled, task, **options)
+        task = pickle_task(function, x, what, self._dumps)
+        future = submit_to(self._executor, evaluate_pickled, task, **options)
         self._keys[future] = options["key"]
         future.add_done_callback(lambda done: self._keys.pop(done, None))
         return future
@@ -62,19 +62,19 @@ class DaskPool:
         future.cancel()
         if address is not None:
             lost = self._client.nthreads().get(address, 0)
-            if not self._restarted(address):
+            if not self._restart(address):
                 self._stuck.add(address)
                 self.workers -= lost
         return True
 
-    def _restarted(self, address: str) -> bool:
+    def _restart(self, address: str) -> bool:
         """Have the worker's nanny kill it and start another; whether there is a nanny, and it did."""
         workers = self._client.scheduler_info(n_workers=-1)["workers"]
         if not workers.get(address, {}).get("nanny"):
             return False
         threads = sum(self._client.nthreads().values())
         self._client.run(_kill_worker, nanny=True, workers=[address])
-        # What is submitted before the new one is there would queue elsewhere, with its timeout running.
+        # What is submit_to before the new one is there would queue elsewhere, with its timeout running.
         give_up = time.monotonic() + _PATIENCE
         while time.monotonic() < give_up:
             now = self._client.nthreads()

@@ -8,19 +8,17 @@ trial is in one of these places:
     hung        past its timeout and told as failed, in a worker that is not free yet
 
 The engine lives in one thread. What others finish comes in through a queue. Where trials are leased, a second thread
-renews the leases of those held here.
+(leases.py) renews the leases of those held here.
 """
 
 from __future__ import annotations
 
 import math
 import queue
-import threading
 import time
 import warnings
-from collections.abc import Callable, Iterator, Sequence, Set
+from collections.abc import Callable, Sequence
 from concurrent.futures import CancelledError, Future
-from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -30,7 +28,6 @@ from mfopt.errors import (
     EvaluationTimeout,
     ExecutorError,
     Exhausted,
-    MfoptError,
     NewerSchema,
     NotAStorage,
     StorageDamaged,
@@ -39,14 +36,15 @@ from mfopt.errors import (
 )
 from mfopt.optimizer import Optimizer
 from mfopt.parallel.evaluation import Failure, Function, Outcome, is_loss
+from mfopt.parallel.leases import renew_leases
 from mfopt.parallel.pools import Pool
 from mfopt.parallel.progress import Progress
+from mfopt.parallel.rules import Rules
+from mfopt.parallel.status import Status
 from mfopt.protocols import Array
 from mfopt.run.trial import Trial
 
 Callback = Callable[[Optimizer, Trial, "float | None"], Any]
-
-CAPITAL, POINTS, CALLBACK, INTERRUPTED, TIME, NO_WORKER = range(6)  # how a loop ends: `status` of its result
 
 _LASTING = (StorageDamaged, NotAStorage, NewerSchema, UnknownStudy)  # what no repetition mends
 _PATIENCE = 300.0  # seconds for which a tell that the storage refuses is repeated
@@ -65,21 +63,12 @@ class FailedTrial:
 
 @dataclass(eq=False)
 class _Task:
+    """A trial on its way through the engine."""
+
     trial: Trial
     tries: int = 0
     deadline: float = math.inf
     future: Future[Outcome] = field(default_factory=Future)
-
-
-@dataclass(frozen=True)
-class Rules:
-    """What holds for the evaluations, a number per fidelity in `limits` and `timeouts` (inf for none)."""
-
-    limits: Sequence[float]  # how many may run at once
-    timeouts: Sequence[float]  # seconds
-    retries: int  # how often a failed evaluation is tried again
-    record: bool  # whether one that failed for good is recorded, or its exception raised
-    deadline: float  # when the last evaluation may start, on the clock of time.monotonic
 
 
 class Engine:
@@ -99,6 +88,7 @@ class Engine:
         self._functions = functions
         self._pool = pool
         self._rules = rules
+        self._deadline = time.monotonic() + rules.time_limit
         self._callback = callback
         self._display = display
         self._waiting = [_Task(trial) for trial in pending]
@@ -112,9 +102,9 @@ class Engine:
         self._last: Trial | None = None
         self.failures: list[FailedTrial] = []
 
-    def run(self) -> tuple[int, str]:
-        """Status and message of the end."""
-        with _renewals(self._optimizer, self._held):
+    def run(self) -> tuple[Status, str]:
+        """Ask, evaluate and tell until the end; how it came, and what to tell the user about it."""
+        with renew_leases(self._optimizer, self._held):
             while True:
                 self._fill()
                 self._show()
@@ -138,21 +128,22 @@ class Engine:
     def _fill(self) -> None:
         """Start evaluations until the workers are busy or there is nothing to start."""
         self._exhausted = None
-        while not self._ended() and len(self._running) + len(self._hung) < self._pool.workers:
-            task = self._startable() or self._asked()
+        while not self._is_over() and len(self._running) + len(self._hung) < self._pool.workers:
+            task = self._take_waiting() or self._ask()
             if task is None:
                 return
             self._start(task)
 
-    def _startable(self) -> _Task | None:
+    def _take_waiting(self) -> _Task | None:
+        """The first task that waits and can start now, taken off the list."""
         for task in self._waiting:
-            if self._room(task.trial.fidelity):
+            if self._has_room(task.trial.fidelity):
                 self._waiting.remove(task)
                 return task
         return None
 
-    def _asked(self) -> _Task | None:
-        """A new task that can start now.
+    def _ask(self) -> _Task | None:
+        """A new task that can start now; None when there is none to be had.
 
         Trials of a fidelity that is full wait, so that the others can go on, but no more of them than it may run at
         once: later asks know more.
@@ -172,11 +163,12 @@ class Engine:
             if task.trial.id in self._held:  # its lease had run out, but it is with us
                 continue
             self._held.add(task.trial.id)
-            if self._room(task.trial.fidelity):
+            if self._has_room(task.trial.fidelity):
                 return task
             self._waiting.append(task)
 
-    def _room(self, m: int) -> bool:
+    def _has_room(self, m: int) -> bool:
+        """Whether one more evaluation of fidelity m may run."""
         at_work = sum(task.trial.fidelity == m for task in [*self._running.values(), *self._hung.values()])
         return at_work < self._rules.limits[m]
 
@@ -193,7 +185,7 @@ class Engine:
 
     def _collect(self) -> None:
         """Wait until an evaluation ends or runs out of time, and deal with it."""
-        nearest = min((task.deadline for task in self._running.values()), default=self._rules.deadline)
+        nearest = min((task.deadline for task in self._running.values()), default=self._deadline)
         wait = None if nearest == math.inf else max(nearest - time.monotonic(), 0.0)
         try:
             future = self._done.get(timeout=wait)
@@ -204,9 +196,10 @@ class Engine:
         if task is None:
             self._hung.pop(future, None)  # its worker is free again; the value comes too late
         else:
-            self._finish(task, _outcome(future))
+            self._finish(task, _take_outcome(future))
 
     def _expire(self) -> None:
+        """Give up the evaluations that have run out of time."""
         now = time.monotonic()
         for task in [task for task in self._running.values() if task.deadline <= now]:
             del self._running[task.future]
@@ -216,20 +209,22 @@ class Engine:
             self._finish(task, Failure(EvaluationTimeout(f"an evaluation may take {seconds:g} s and took longer")))
 
     def _finish(self, task: _Task, outcome: Outcome) -> None:
-        if isinstance(outcome, Failure) and task.tries <= self._rules.retries and not self._ended():
+        """Tell the outcome, or put the task back to be tried again."""
+        if isinstance(outcome, Failure) and task.tries <= self._rules.retries and not self._is_over():
             self._waiting.insert(0, task)
         else:
             self._tell(task.trial, outcome)
 
     def _tell(self, trial: Trial, outcome: Outcome) -> None:
+        """Tell the optimiser, the display and the callback; a failure that is not recorded is raised."""
         y = None if isinstance(outcome, Failure) else outcome
         if isinstance(outcome, Failure) and not self._rules.record:
             if outcome.traceback:
                 raise outcome.exception from EvaluationError(f"in a worker:\n{outcome.traceback}")
             raise outcome.exception
-        told = self._told(trial, y)
+        accepted = self._tell_optimizer(trial, y)
         self._held.discard(trial.id)
-        if not told:
+        if not accepted:
             return
         if isinstance(outcome, Failure):
             self.failures.append(FailedTrial(trial.id, trial.x, trial.fidelity, str(outcome)))
@@ -238,10 +233,10 @@ class Engine:
         if self._callback is not None and self._callback(self._optimizer, trial, y) is True:
             self._stopped = True
 
-    def _told(self, trial: Trial, y: float | None) -> bool:
+    def _tell_optimizer(self, trial: Trial, y: float | None) -> bool:
         """Tell the optimiser, again and again where the storage may recover: the evaluation has been paid for.
 
-        False when our lease ran out and another process was faster.
+        False when our lease ran out and another process told the trial first.
         """
         pause, give_up = _FIRST_PAUSE, math.inf
         while True:
@@ -268,55 +263,31 @@ class Engine:
 
     # ---------------------------------------------------------------------------------------------- ending
 
-    def _ended(self) -> bool:
+    def _is_over(self) -> bool:
         """Whether nothing more may start. What runs is still awaited: it will have to be paid for."""
-        return self._stopped or self._refusal is not None or time.monotonic() >= self._rules.deadline
+        return self._stopped or self._refusal is not None or time.monotonic() >= self._deadline
 
     def _waits_for_hung(self) -> bool:
         """Whether workers are free, but all that waits needs the place of a hung evaluation at its fidelity."""
-        return bool(self._waiting) and not self._ended() and 0 < len(self._hung) < self._pool.workers
+        return bool(self._waiting) and not self._is_over() and 0 < len(self._hung) < self._pool.workers
 
-    def _end(self) -> tuple[int, str]:
+    def _end(self) -> tuple[Status, str]:
+        """Why nothing runs and nothing can start any more."""
         if self._refusal is not None:
             raise self._refusal
         if self._stopped:
-            return CALLBACK, "stopped by the callback"
+            return Status.CALLBACK, "stopped by the callback"
         if self._exhausted is not None and not self._waiting:
-            return (CAPITAL if self._exhausted.which == "capital" else POINTS), str(self._exhausted)
-        if self._ended():
-            return TIME, "time limit reached"
-        return NO_WORKER, (
+            return (Status.CAPITAL if self._exhausted.which == "capital" else Status.POINTS), str(self._exhausted)
+        if self._is_over():
+            return Status.TIME, "time limit reached"
+        return Status.NO_WORKER, (
             f"no worker left: {len(self._hung)} evaluations past their timeout still hold theirs, "
             f"and the executor has {self._pool.workers} that can be used"
         )
 
 
-@contextmanager
-def _renewals(optimizer: Optimizer, held: Set[int]) -> Iterator[None]:
-    """Within, the leases of the trials `held` are renewed in time."""
-    lease = optimizer.lease
-    if lease is None:
-        yield
-        return
-    over = threading.Event()
-
-    def renew() -> None:
-        while not over.wait(lease / 3):
-            for id in list(held):
-                # Told meanwhile, or a storage that is busy: the next turn comes before the lease runs out.
-                with suppress(MfoptError):
-                    optimizer.renew(id)
-
-    thread = threading.Thread(target=renew, name="mfopt: leases", daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        over.set()
-        thread.join()
-
-
-def _outcome(future: Future[Outcome]) -> Outcome:
+def _take_outcome(future: Future[Outcome]) -> Outcome:
     """What an evaluation came to; an ExecutorError when the pool is at fault."""
     try:
         return future.result()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import traceback
 from collections.abc import Callable
+from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,6 +28,13 @@ class Failure:
 
 
 Outcome = float | Failure
+
+
+def begin_future() -> Future[Outcome]:
+    """A future whose evaluation is at work, so that it cannot be cancelled."""
+    future: Future[Outcome] = Future()
+    future.set_running_or_notify_cancel()
+    return future
 
 
 def evaluate(function: Function, x: Array, what: str) -> Outcome:
@@ -71,7 +79,8 @@ def is_loss(error: BaseException) -> bool:
     return isinstance(error, WorkerLost) or type(error).__name__ == "KilledWorker"
 
 
-def pickled(function: Function, x: Array, what: str, dumps: Callable[[object], bytes] = pickle.dumps) -> bytes:
+def pickle_task(function: Function, x: Array, what: str, dumps: Callable[[object], bytes] = pickle.dumps) -> bytes:
+    """What evaluate_pickled takes; an ExecutorError when it cannot be made."""
     try:
         return dumps((function, x, what))
     except Exception as error:

@@ -21,7 +21,7 @@ from mfopt.protocols import Array
 class Simulator:
     """A program that is started for each evaluation.
 
-    command    the program and its arguments, as a list or as one text that is split like a shell would; no shell is
+    command    the program and its arguments, as a list or as one string that is split as a shell would; no shell is
                involved
     names      of the coordinates of x
     fidelity   its number, and
@@ -43,7 +43,7 @@ class Simulator:
     ) -> None:
         words = shlex.split(command) if isinstance(command, str) else command
         if not isinstance(words, list | tuple) or not words or not all(isinstance(word, str) for word in words):
-            raise InputError(f"a command must be a text or a list of texts, got {shown(command)}")
+            raise InputError(f"a command must be a string or a list of strings, got {shown(command)}")
         self.command = list(words)
         self.names = list(names)
         self.fidelity = fidelity

@@ -1,7 +1,8 @@
 """Pictures (need `mfopt[plot]`): of a run, of a study, of the paper's sets. Drawn without a display and without global
-state."""
+state; matplotlib is imported when something is drawn."""
 
 from mfopt.plots.run import plot_run
 from mfopt.plots.study import plot_study
+from mfopt.plots.theory import RatioCurve, plot_partition, plot_ratios
 
-__all__ = ["plot_run", "plot_study"]
+__all__ = ["RatioCurve", "plot_partition", "plot_ratios", "plot_run", "plot_study"]

@@ -31,10 +31,12 @@ def plot_run(optimizer: Optimizer, path: str | PathLike[str], optimum: float | N
 
 
 def fidelity_colour(m: int, fidelities: int) -> str:
+    """The target has one colour, however many fidelities there are."""
     return TARGET if m == fidelities - 1 else COLOURS[m % len(COLOURS)]
 
 
 def fidelity_names(optimizer: Optimizer) -> list[str]:
+    """What legends call the fidelities."""
     return [f"{fidelity.name} (cost {fidelity.cost:g})" for fidelity in optimizer.fidelities]
 
 
@@ -66,6 +68,7 @@ def _draw_queries(axes: Any, optimizer: Optimizer) -> None:
 
 
 def draw_progress(axes: Any, optimizer: Optimizer, optimum: float | None) -> None:
+    """The simple regret against capital when the optimum is known, otherwise the best value so far."""
     history = optimizer.history
     maximise = optimizer.direction == "maximize"
     if optimum is not None:
@@ -90,6 +93,7 @@ def draw_progress(axes: Any, optimizer: Optimizer, optimum: float | None) -> Non
 
 
 def draw_counts(axes: Any, optimizer: Optimizer) -> None:
+    """The number of queries of each fidelity against capital."""
     history = optimizer.history
     names = fidelity_names(optimizer)
     capital = np.cumsum(history.cost)

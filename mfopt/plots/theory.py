@@ -13,7 +13,7 @@ from mfopt.errors import InputError
 from mfopt.protocols import Array
 from mfopt.theory.goodsets import Labels, gaps
 
-# H⁽¹⁾, H⁽²⁾, .. from cheap to dear as in the paper's figure: green, blue, yellow, and red for the target.
+# H⁽¹⁾, H⁽²⁾, .. from cheap to expensive as in the paper's figure: green, blue, yellow, and red for the target.
 SETS = ("#a8d5a2", "#8fb8de", "#f4e08a", "#f2b6a0", "#c9b3d9")
 TARGET = "#ee6677"
 

@@ -20,7 +20,7 @@ from typing import Any
 
 from mfopt.checks import one_each, real_number, shown
 from mfopt.errors import InputError
-from mfopt.options import build_with, parse_options, write_options
+from mfopt.options import check_options, parse_options, write_options
 from mfopt.problems import paper
 from mfopt.problems.bandwidth import kde
 from mfopt.problems.benchmark import Benchmark
@@ -48,19 +48,25 @@ def get(name: str) -> Benchmark:
     """The problem of this name, freshly made."""
     plain, options = parse_options(name)
     costs = options.pop("costs", None)
-    problem: Any = build_with(_maker(plain), options, plain)
+    make = _find_maker(plain)
+    check_options(make, options, plain)
+    problem: Any = make(**options)
     if not isinstance(problem, Benchmark):
         raise InputError(f"{plain} must return a Benchmark, got {shown(problem)}")
-    return problem if costs is None else replace(problem, costs=_checked(costs, len(problem.functions)))
+    return problem if costs is None else replace(problem, costs=_check_costs(costs, len(problem.functions)))
 
 
 def canonical(name: str) -> str:
-    """The one way to write this name with its options; an InputError if there is no such problem."""
-    get(name)
-    return write_options(*parse_options(name))
+    """The one way to write this name with its options; an InputError if there is no such problem or option.
+
+    Nothing is built: whether the values of the options will do, only `get` can tell.
+    """
+    plain, options = parse_options(name)
+    check_options(_find_maker(plain), {key: value for key, value in options.items() if key != "costs"}, plain)
+    return write_options(plain, options)
 
 
-def _maker(name: str) -> Callable[..., Benchmark]:
+def _find_maker(name: str) -> Callable[..., Benchmark]:
     if name in _MAKERS:
         return _MAKERS[name]
     module, dot, attribute = name.rpartition(".")
@@ -73,7 +79,7 @@ def _maker(name: str) -> Callable[..., Benchmark]:
     return maker
 
 
-def _checked(costs: object, count: int) -> list[float]:
+def _check_costs(costs: object, count: int) -> list[float]:
     prices = [real_number(cost, "costs") for cost in one_each(costs, count, "costs, one per function,")]
     if prices[0] <= 0 or sorted(set(prices)) != prices:
         raise InputError(f"costs must be positive and strictly increasing, got {prices}")

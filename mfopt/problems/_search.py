@@ -31,12 +31,13 @@ def maximum(function: Callable[[Array], Array], dim: int, starts: int) -> tuple[
         around = function(np.vstack([x[None], x + steps]))
         return -float(around[0]), -(around[1 : dim + 1] - around[dim + 1 :]) / (2 * _STEP)
 
-    def climbed(x: Array, options: Any) -> tuple[float, Array]:
+    def climb(x: Array, options: Any) -> tuple[float, Array]:
+        """The value at the end of an ascent from x, and where that is."""
         found = minimize(descent, x, jac=True, method="L-BFGS-B", bounds=[(0, 1)] * dim, options=options)
         return -float(found.fun), np.asarray(found.x)
 
-    climbs = [climbed(points[i], _SHORT) for i in np.argsort(-values)[::dim][:starts]]
-    climbs.sort(key=lambda climb: -climb[0])
-    best = [climbed(x, _LONG) for _, x in climbs[:_FINALISTS]]
-    top, x = max([*best, (float(values.max()), points[int(values.argmax())])], key=lambda climb: climb[0])
+    climbs = [climb(points[i], _SHORT) for i in np.argsort(-values)[::dim][:starts]]
+    climbs.sort(key=lambda end: -end[0])
+    best = [climb(x, _LONG) for _, x in climbs[:_FINALISTS]]
+    top, x = max([*best, (float(values.max()), points[int(values.argmax())])], key=lambda end: end[0])
     return x, top

@@ -46,7 +46,7 @@ def gp_sample(
     """
     bounds = _bounds(dim, fidelities, zeta, zetas)
     lengthscale = _positive(lengthscale, "lengthscale")
-    return _sampled(dim, bounds, kernel if callable(kernel) else _order(kernel), lengthscale, _seed(seed))
+    return _draw_sample(dim, bounds, kernel if callable(kernel) else _order(kernel), lengthscale, _seed(seed))
 
 
 def gp_scaled(
@@ -66,11 +66,11 @@ def gp_scaled(
     """
     bounds = _bounds(dim, fidelities, zeta, zetas)
     lengthscale, difference = _positive(lengthscale, "lengthscale"), _positive(difference, "difference")
-    return _scaled(dim, bounds, _order(kernel), lengthscale, lengthscale * difference, _seed(seed))
+    return _draw_scaled(dim, bounds, _order(kernel), lengthscale, lengthscale * difference, _seed(seed))
 
 
 @lru_cache(maxsize=8)
-def _sampled(
+def _draw_sample(
     dim: int, zetas: tuple[float, ...], kernel: Kernel | float | None, lengthscale: float, seed: int
 ) -> Benchmark:
     from scipy.linalg import solve_triangular  # slow to import
@@ -106,7 +106,7 @@ def _sampled(
 
 
 @lru_cache(maxsize=8)
-def _scaled(
+def _draw_scaled(
     dim: int, zetas: tuple[float, ...], nu: float | None, lengthscale: float, other: float, seed: int
 ) -> Benchmark:
     rng = np.random.default_rng([seed, dim])

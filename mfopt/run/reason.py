@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import inf, isfinite, isnan, nan
+
+from mfopt.run.tables import align
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,7 @@ class Reason:
             rows.append((f"{m}{marks}", *(_show(v) for v in values)))
         tightest = "smallest" if self.bound == "upper" else "largest"
         foot = f"t = {self.t}, β = {self.beta:.4g}; * the {tightest} bound, < the fidelity chosen"
-        return "\n".join([head, *("  " + line for line in _table(rows)), "  " + foot])
+        return "\n".join([head, *("  " + line for line in align(rows, right=True)), "  " + foot])
 
 
 @dataclass(frozen=True)
@@ -85,13 +86,7 @@ class ImprovementReason:
             rows.append((f"{m}<" if m == self.fidelity else f"{m}", _show(mean), _show(sigma)))
         foot = f"t = {self.t}, incumbent {_show(self.incumbent)}, log of the acquisition {_show(self.value)}"
         head = f"{self.kind}: fidelity {self.fidelity}, {self.text}"
-        return "\n".join([head, *("  " + line for line in _table(rows)), f"  {foot}; < the fidelity chosen"])
-
-
-def _table(rows: Sequence[tuple[str, ...]]) -> list[str]:
-    """Lines with the cells of each column aligned on the right."""
-    widths = [max(len(row[j]) for row in rows) for j in range(len(rows[0]))]
-    return ["  ".join(cell.rjust(w) for cell, w in zip(row, widths, strict=True)) for row in rows]
+        return "\n".join([head, *("  " + line for line in align(rows, right=True)), f"  {foot}; < the fidelity chosen"])
 
 
 def _show(value: float) -> str:

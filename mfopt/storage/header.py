@@ -23,7 +23,7 @@ from mfopt.domains import as_domain
 from mfopt.domains.box import Box
 from mfopt.domains.dimensions import Real
 from mfopt.domains.finite import FiniteSet
-from mfopt.errors import PluginError, StorageDamaged, StudyMismatch
+from mfopt.errors import InputError, PluginError, StorageDamaged, StudyMismatch
 from mfopt.fidelities import Fidelity
 from mfopt.protocols import Domain
 from mfopt.run.setup import Setup
@@ -179,7 +179,7 @@ def _rebuild_plugin(study: str, what: str, group: str, spec: Any) -> object:
         return spec["name"]
     try:
         return registry.make(group, spec["name"], spec["options"])
-    except PluginError as error:
+    except (PluginError, InputError) as error:
         return MissingPlugin(study, what, spec, error)
 
 

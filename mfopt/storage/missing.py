@@ -35,7 +35,7 @@ class MissingDomain(Box):
 class MissingPlugin:
     """In the place of a plugin that the storage could not hold, or that cannot be made here."""
 
-    def __init__(self, study: str, what: str, spec: Mapping[str, Any], error: PluginError | None = None) -> None:
+    def __init__(self, study: str, what: str, spec: Mapping[str, Any], error: Exception | None = None) -> None:
         self.spec = spec
         self._message = (
             f"study {study!r} has a {what} that a storage cannot hold, a {spec['class']}: to ask, open it "

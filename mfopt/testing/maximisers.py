@@ -7,7 +7,7 @@ import numpy as np
 from mfopt import registry
 from mfopt.domains.box import Box
 from mfopt.protocols import Array, Domain, Maximiser
-from mfopt.testing.strategies import global_random_state
+from mfopt.testing._random import global_random_state
 
 
 class _Bumps:
@@ -53,7 +53,7 @@ class MaximiserConformance:
         """The plugin under test; override it."""
         raise NotImplementedError
 
-    def _found(self, acquisition: _Bumps | _Slope | _Flat, domain: Domain, seed: int = 0, t: int = 20) -> Array:
+    def _find(self, acquisition: _Bumps | _Slope | _Flat, domain: Domain, seed: int = 0, t: int = 20) -> Array:
         u = np.asarray(self.maximiser().maximise(acquisition, domain, np.random.default_rng(seed), t))
         assert u.shape == (domain.dim,), f"a point must have shape ({domain.dim},), got {u.shape}"
         assert domain.contains(u[None])[0], f"the point must lie in X, got {u.tolist()}"
@@ -67,11 +67,11 @@ class MaximiserConformance:
             domain = Box([(0.0, 1.0)] * dim)
             acquisition = _Bumps(np.linspace(0.2, 0.35, dim))
             random = acquisition(domain.sample(1000, np.random.default_rng(7))).max()
-            value = acquisition(self._found(acquisition, domain)[None])[0]
+            value = acquisition(self._find(acquisition, domain)[None])[0]
             assert value >= random, f"{value} in {dim} dimensions is below the best of 1000 random points, {random}"
 
     def test_reaches_a_corner(self) -> None:
-        u = self._found(_Slope(), Box([(0.0, 1.0)] * 3))
+        u = self._find(_Slope(), Box([(0.0, 1.0)] * 3))
         assert u.sum() >= 3.0 - 1e-2, f"the maximum of a linear function lies in the corner, got {u.tolist()}"
 
     def test_stays_in_a_constrained_box(self) -> None:
@@ -79,7 +79,7 @@ class MaximiserConformance:
             return np.asarray(np.square(x - 0.5).sum(axis=1) <= 0.04)
 
         domain = Box([(0.0, 1.0)] * 2, constraints=in_disc)
-        u = self._found(_Slope(), domain)
+        u = self._find(_Slope(), domain)
         best = 1.0 + 0.2 * np.sqrt(2.0)  # the point of the disc farthest along (1, 1)
         assert u.sum() >= best - 0.02, f"{u.sum()} is well below the maximum {best} on the constraint's boundary"
 
@@ -87,20 +87,20 @@ class MaximiserConformance:
         from scipy.optimize import LinearConstraint
 
         domain = Box([(0.0, 1.0)] * 4, constraints=LinearConstraint(np.ones(4), -np.inf, 0.1))
-        assert self._found(_Slope(), domain).sum() >= 0.08
+        assert self._find(_Slope(), domain).sum() >= 0.08
 
     def test_a_flat_acquisition_is_harmless(self) -> None:
-        self._found(_Flat(), Box([(0.0, 1.0)] * 2))
+        self._find(_Flat(), Box([(0.0, 1.0)] * 2))
 
     def test_works_from_the_first_query_to_late_ones(self) -> None:
         for t in (1, 1000):
-            self._found(_Slope(), Box([(0.0, 1.0)] * 2), t=t)
+            self._find(_Slope(), Box([(0.0, 1.0)] * 2), t=t)
 
     def test_the_same_rng_gives_the_same_point(self) -> None:
         domain, acquisition = Box([(0.0, 1.0)] * 3), _Bumps(np.array([0.3, 0.8, 0.1]))
-        assert np.array_equal(self._found(acquisition, domain, 3), self._found(acquisition, domain, 3))
+        assert np.array_equal(self._find(acquisition, domain, 3), self._find(acquisition, domain, 3))
 
     def test_the_global_random_state_is_not_touched(self) -> None:
         before = global_random_state()
-        self._found(_Bumps(np.array([0.3, 0.8])), Box([(0.0, 1.0)] * 2))
+        self._find(_Bumps(np.array([0.3, 0.8])), Box([(0.0, 1.0)] * 2))
         assert global_random_state() == before

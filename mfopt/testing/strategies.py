@@ -1,8 +1,7 @@
-"""The conformance suite for strategies; plugin authors import it from mfopt.testing."""
+"""What a strategy of anyone's must do."""
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Callable
 from typing import Any
 
@@ -15,6 +14,7 @@ from mfopt.errors import Exhausted
 from mfopt.optimizer import Optimizer
 from mfopt.protocols import Array, Strategy
 from mfopt.run.trial import Trial
+from mfopt.testing._random import global_random_state
 
 Trace = list[tuple[tuple[float, ...], int]]
 
@@ -177,8 +177,3 @@ class StrategyConformance:
         self._run(opt)
         opt.add(x[0] / 2.0, 0, 0.5)
         assert opt.spent <= 20.0
-
-
-def global_random_state() -> bytes:
-    """NumPy's global generator, to be compared."""
-    return pickle.dumps(np.random.get_state())  # noqa: NPY002

@@ -26,7 +26,7 @@ class SurrogateConformance:
         u = np.random.default_rng(seed).random((n, self.dim))
         return u, self._smooth(u)
 
-    def _fitted(self, n: int = 20, noise: float | None = 0.0) -> Model:
+    def _fit(self, n: int = 20, noise: float | None = 0.0) -> Model:
         model = self.surrogate().model(self.dim, noise)
         model.fit(*self._data(n), np.random.default_rng(1))
         return model
@@ -41,13 +41,13 @@ class SurrogateConformance:
         assert self.surrogate().model(self.dim, None).n == 0
 
     def test_fit_conditions_on_its_rows_alone(self) -> None:
-        model = self._fitted(20)
+        model = self._fit(20)
         assert model.n == 20
         model.fit(*self._data(7), np.random.default_rng(1))
         assert model.n == 7, f"fit must replace the rows, n is {model.n} after fitting 7"
 
     def test_the_posterior_has_a_mean_and_a_variance_per_row(self) -> None:
-        mean, var = self._fitted().posterior(self._queries(11))
+        mean, var = self._fit().posterior(self._queries(11))
         assert mean.shape == var.shape == (11,)
         assert np.isfinite(mean).all()
         assert np.isfinite(var).all()
@@ -55,19 +55,19 @@ class SurrogateConformance:
 
     def test_noiseless_data_is_interpolated(self) -> None:
         u, y = self._data()
-        mean, var = self._fitted().posterior(u)
+        mean, var = self._fit().posterior(u)
         assert np.abs(mean - y).max() <= 1e-3 * np.ptp(y), "the mean must pass through noiseless data"
-        far = self._fitted().posterior(self._queries(200))[1].max()
+        far = self._fit().posterior(self._queries(200))[1].max()
         assert var.max() <= max(0.5 * far, 1e-6 * np.var(y)), "the variance must be small at noiseless data"
 
     def test_predictions_beat_the_constant(self) -> None:
         u = self._queries(100)
         truth = self._smooth(u)
-        error = self._fitted(30).posterior(u)[0] - truth
+        error = self._fit(30).posterior(u)[0] - truth
         assert np.sqrt(np.mean(error**2)) < 0.25 * np.std(truth), "30 values of a smooth function must teach something"
 
     def test_a_row_never_adds_variance(self) -> None:
-        model = self._fitted(6)
+        model = self._fit(6)
         u = self._queries()
         before = model.posterior(u)[1]
         widest = int(np.argmax(before))
@@ -79,19 +79,19 @@ class SurrogateConformance:
         assert after[widest] <= 0.1 * before[widest], "the variance must shrink where a noiseless row was added"
 
     def test_rows_one_by_one_equal_rows_at_once(self) -> None:
-        once, stepwise = self._fitted(6), self._fitted(6)
+        once, stepwise = self._fit(6), self._fit(6)
         u, y = self._data(5, seed=3)
         once.extend(u, y)
         for k in range(5):
             stepwise.extend(u[k : k + 1], y[k : k + 1])
-        prior = _prior_variance(self._fitted(6), self.dim)
+        prior = _prior_variance(self._fit(6), self.dim)
         mean, var = once.posterior(self._queries())
         other_mean, other_var = stepwise.posterior(self._queries())
         assert np.abs(mean - other_mean).max() <= 1e-6 * np.ptp(y)
         assert np.abs(var - other_var).max() <= 1e-6 * prior
 
     def test_truncate_undoes_extend(self) -> None:
-        model = self._fitted()
+        model = self._fit()
         u = self._queries()
         before = model.posterior(u)
         model.extend(*self._data(5, seed=3))
@@ -104,7 +104,7 @@ class SurrogateConformance:
         assert np.abs(var - before[1]).max() <= 1e-10 * prior, "truncate must restore the variance"
 
     def test_a_model_without_rows_still_predicts(self) -> None:
-        model = self._fitted()
+        model = self._fit()
         model.truncate(0)
         assert model.n == 0
         mean, var = model.posterior(self._queries())
@@ -114,10 +114,10 @@ class SurrogateConformance:
         assert model.n == 3
 
     def test_gradients_agree_with_differences(self) -> None:
-        model = self._fitted(6)  # few rows, so that the variance has slopes worth comparing
+        model = self._fit(6)  # few rows, so that the variance has slopes worth comparing
         u = self._queries(10)
         mean, var, mean_slope, var_slope = model.posterior_gradient(u)
-        prior = _prior_variance(self._fitted(6), self.dim)
+        prior = _prior_variance(self._fit(6), self.dim)
         assert np.abs(mean - model.posterior(u)[0]).max() <= 1e-8 * np.ptp(mean)
         assert np.abs(var - model.posterior(u)[1]).max() <= 1e-8 * prior
         step = 1e-5
@@ -130,7 +130,7 @@ class SurrogateConformance:
 
     def test_scale_and_offset_of_the_values_do_not_matter(self) -> None:
         u, y = self._data()
-        reference = self._fitted().posterior(self._queries())[0]
+        reference = self._fit().posterior(self._queries())[0]
         for scale, offset in ((1e-8, 0.0), (1e9, 0.0), (1.0, 1e4)):
             model = self.surrogate().model(self.dim, 0.0)
             model.fit(u, scale * y + offset, np.random.default_rng(1))
@@ -159,7 +159,7 @@ class SurrogateConformance:
         assert np.array_equal(posteriors[0], posteriors[1]), "the same rng must give the same posterior"
 
     def test_describe_is_plain_data(self) -> None:
-        json.dumps(dict(self._fitted().describe()))
+        json.dumps(dict(self._fit().describe()))
 
 
 def _prior_variance(model: Model, dim: int) -> float:

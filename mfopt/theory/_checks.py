@@ -13,24 +13,28 @@ from mfopt.protocols import Array
 
 
 def require_positive(**values: float | Array) -> None:
+    """Each value, or each entry of an array, is above 0."""
     for name, value in values.items():
         if not np.all(np.asarray(value) > 0):
             raise InputError(f"{name} must be positive, got {value}")
 
 
 def require_probability(**values: float) -> None:
+    """Each value lies strictly between 0 and 1."""
     for name, value in values.items():
         if not 0 < value < 1:
             raise InputError(f"{name} must lie strictly between 0 and 1, got {value}")
 
 
 def require_nonnegative(**values: Sequence[float]) -> None:
+    """No entry of any sequence is below 0."""
     for name, sequence in values.items():
         if not all(value >= 0 for value in sequence):
             raise InputError(f"{name} must not be negative, got {list(sequence)}")
 
 
 def require_increasing(costs: Sequence[float]) -> None:
+    """0 < λ_1 < ... < λ_M."""
     if not all(low < high for low, high in pairwise(costs)) or not all(c > 0 for c in costs):
         raise InputError(f"costs must be positive and strictly increasing, got {list(costs)}")
 

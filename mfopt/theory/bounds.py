@@ -64,7 +64,7 @@ def discrete_thresholds(
 
     `beta` is the theorem's β_t, for example `partial(beta_mf_discrete, size=..., fidelities=..., delta=..., xi=...)`.
     """
-    fidelities, thresholds = _checked(gammas, costs)
+    fidelities, thresholds = _check_arguments(gammas, costs)
     require_positive(noise=noise)
     sizes = np.bincount(labels, minlength=fidelities)
     upward = [int(np.count_nonzero(labels >= m)) for m in range(fidelities - 1)]  # |H⁽ᵐ⁾ ∪ Ĥ⁽ᵐ⁾|
@@ -100,7 +100,7 @@ def compact_thresholds(
     nu       the sequence ν_n, increasing, sublinear, without bound
     printed  the exponents as the equations print them
     """
-    fidelities, thresholds = _checked(gammas, costs)
+    fidelities, thresholds = _check_arguments(gammas, costs)
     require_positive(noise=noise, c_kappa=c_kappa, r=r)
     if kernel not in ("se", "matern"):
         raise InputError(f'kernel must be "se" or "matern", got {kernel!r}')
@@ -111,19 +111,19 @@ def compact_thresholds(
     reach = [np.sort(distances(points, labels == m)[~above(labels, m)]) for m in range(fidelities - 1)]
     upward = [float(np.mean(above(labels, m))) for m in range(fidelities - 1)]
 
-    def dilated(m: int, radius: float) -> float:
+    def dilated_volume(m: int, radius: float) -> float:
         inside = np.searchsorted(reach[m], radius, side="right") / len(points)
         return float(r**d * (inside + upward[m]))
 
-    def spent(capital: float, prices: Sequence[float]) -> float:
+    def demand(capital: float, prices: Sequence[float]) -> float:
         most, fewest = max(1.0, capital // costs[0]), max(1.0, capital // costs[-1])
         radius = dilation_radius(nu(fewest), d, r)
-        volumes = sum(float(prices[m]) * dilated(m, radius) / g**power for m, g in enumerate(thresholds))
+        volumes = sum(float(prices[m]) * dilated_volume(m, radius) / g**power for m, g in enumerate(thresholds))
         return float(costs[-1] * nu(most) + c_kappa * noise * beta(most) ** (p + 1) * volumes)
 
     return Thresholds(
-        _last_crossing(lambda capital: spent(capital, costs), costs[-1]),
-        _last_crossing(lambda capital: spent(capital, [costs[-1]] * fidelities), costs[-1]),
+        _last_crossing(lambda capital: demand(capital, costs), costs[-1]),
+        _last_crossing(lambda capital: demand(capital, [costs[-1]] * fidelities), costs[-1]),
     )
 
 
@@ -158,36 +158,36 @@ def mf_bound(
     return sqrt(2 * c1(noise, scale) * beta(most) * information / n) + tail
 
 
-def _checked(gammas: Sequence[float], costs: Sequence[float]) -> tuple[int, list[float]]:
+def _check_arguments(gammas: Sequence[float], costs: Sequence[float]) -> tuple[int, list[float]]:
     require_increasing(costs)
     thresholds = one_below_target("gammas", gammas, len(costs))
     require_positive(gammas=thresholds)
     return len(costs), thresholds.tolist()
 
 
-def _settle(spent: Callable[[float], float], least: float) -> float:
-    """The smallest Λ from which on 2·spent(Λ) ≤ Λ, for a non-decreasing step function.
+def _settle(demand: Callable[[float], float], least: float) -> float:
+    """The smallest Λ from which on 2·demand(Λ) ≤ Λ, for a non-decreasing step function.
 
-    That is the largest fixed point of 2·spent. Beyond some Λ the condition always holds, as spent grows like log Λ;
-    from there Λ ← 2·spent(Λ) comes down to it, step by step.
+    That is the largest fixed point of 2·demand. Beyond some Λ the condition always holds, as demand grows like log Λ;
+    from there Λ ← 2·demand(Λ) comes down to it, step by step.
     """
     capital = least
-    while 2 * spent(capital) > capital or 2 * spent(16 * capital) > 16 * capital:
+    while 2 * demand(capital) > capital or 2 * demand(16 * capital) > 16 * capital:
         capital *= 2
         if capital > _LARGEST:
             return np.inf
     capital *= 1024
     while True:
-        lower = 2 * spent(capital)
+        lower = 2 * demand(capital)
         if lower >= capital:
             return float(capital)
         capital = lower
 
 
-def _last_crossing(spent: Callable[[float], float], least: float) -> float:
+def _last_crossing(demand: Callable[[float], float], least: float) -> float:
     """As above for a function that may also fall: the last crossing on a fine logarithmic grid, then by bisection."""
     grid = least * np.geomspace(1.0, 1e18, 1800)
-    ok = np.array([2 * spent(capital) <= capital for capital in grid])
+    ok = np.array([2 * demand(capital) <= capital for capital in grid])
     if not ok[-1]:
         return np.inf
     if ok.all():
@@ -196,5 +196,5 @@ def _last_crossing(spent: Callable[[float], float], least: float) -> float:
     low, high = float(grid[i]), float(grid[i + 1])
     while high - low > 1e-9 * high:
         middle = 0.5 * (low + high)
-        low, high = (low, middle) if 2 * spent(middle) <= middle else (middle, high)
+        low, high = (low, middle) if 2 * demand(middle) <= middle else (middle, high)
     return high

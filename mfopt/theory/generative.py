@@ -74,7 +74,7 @@ def sample_fidelities(
     while kept < size:
         if tried >= proposals:
             raise SamplingError(f"a draw must satisfy the zetas {list(zetas)}, {kept} of {tried} proposals did")
-        z = propose.accepted(rng, _BATCH)
+        z = propose.draw(rng, _BATCH)
         tried += _BATCH
         kept += len(z)
         found.append(z)
@@ -112,7 +112,7 @@ class _Plain:
     def __init__(self, basis: Factor, zetas: Array) -> None:
         self._basis, self._zetas = basis, zetas
 
-    def accepted(self, rng: np.random.Generator, count: int) -> Array:
+    def draw(self, rng: np.random.Generator, count: int) -> Array:
         """Accepted z (k, M, r) of `count` proposals."""
         z = rng.standard_normal((count, len(self._zetas) + 1, self._basis.rank))
         return np.asarray(z[_within(self._basis, z[:, :-1] - z[:, -1:], self._zetas)])
@@ -131,9 +131,9 @@ class _Sequential:
         self._deviation = np.ones(1) if single else np.sqrt((k + 1) / k)
         # log P: every interval at its most likely place.
         half = self._zetas[self._order, None] / (basis.diagonal * self._deviation[:, None])
-        self._log_most = float(np.log(_centred(half)).sum())
+        self._log_most = float(np.log(_probability_within(half)).sum())
 
-    def accepted(self, rng: np.random.Generator, count: int) -> Array:
+    def draw(self, rng: np.random.Generator, count: int) -> Array:
         """Accepted z (k, M, r) of `count` proposals."""
         w, log_p = self._propose(rng, count)
         likely = np.log(rng.random(count)) <= log_p - self._log_most
@@ -163,7 +163,7 @@ class _Sequential:
                 mean, deviation = drawn / (step + 1), self._deviation[step]
                 low = ((-self._zetas[m] - centre) / phi[i, i] - mean) / deviation
                 high = ((self._zetas[m] - centre) / phi[i, i] - mean) / deviation
-                z, p = _truncated(low, high, rng)
+                z, p = _draw_truncated(low, high, rng)
                 w[:, m, i] = mean + deviation * z
                 drawn += w[:, m, i]
                 log_p += np.log(p)
@@ -182,7 +182,7 @@ def _within(basis: Factor, w: Array, zetas: Array) -> BoolArray:
     return inside
 
 
-def _truncated(low: Array, high: Array, rng: np.random.Generator) -> tuple[Array, Array]:
+def _draw_truncated(low: Array, high: Array, rng: np.random.Generator) -> tuple[Array, Array]:
     """Standard normal variates between low and high, and the probabilities of the intervals."""
     from scipy.special import ndtr, ndtri  # slow to import
 
@@ -195,7 +195,7 @@ def _truncated(low: Array, high: Array, rng: np.random.Generator) -> tuple[Array
     return np.where(flipped, -z, z), p
 
 
-def _centred(half: Array) -> Array:
+def _probability_within(half: Array) -> Array:
     """P(|Z| ≤ half)."""
     from scipy.special import erf  # slow to import
 

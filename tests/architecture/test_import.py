@@ -59,6 +59,13 @@ def test_importing_mfopt_loads_nothing_heavy():
     assert not loaded & (heavy | ours)
 
 
+@pytest.mark.parametrize("package", ["analysis", "bench", "cli", "parallel", "plots", "problems", "testing", "theory"])
+def test_a_package_can_be_imported_without_what_only_some_of_it_needs(package):
+    code = f"import sys, json, mfopt.{package}; print(json.dumps(sorted(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert not set(json.loads(done.stdout)) & {"matplotlib", "pandas", "scipy.optimize", "pytest", "mfopt_plugins"}
+
+
 def test_everything_public_is_there():
     for name in mfopt.__all__:
         assert hasattr(mfopt, name)

@@ -25,9 +25,9 @@ def cell(seed=0, **changed):
 def test_a_terminal_has_a_line_per_cell_and_one_that_is_redrawn():
     stream = Terminal()
     display = Display(4, 1, None, stream)
-    display.running(task(1), 0.0)
-    display.finished(cell(0))
-    display.running(task(1), 0.5)
+    display.advance(task(1), 0.0)
+    display.finish(cell(0))
+    display.advance(task(1), 0.5)
     display.close()
     told = stream.getvalue()
     assert told.startswith("1 of 4 cells are there already\n")
@@ -40,9 +40,9 @@ def test_a_file_has_plain_lines_only_and_only_when_wished():
     silent, wished = io.StringIO(), io.StringIO()
     for stream, on in ((silent, None), (wished, True)):
         display = Display(2, 0, on, stream)
-        display.running(task(0), 0.3)
-        display.finished(cell(0, status="failed", error="Traceback\nValueError: no\n", spent=(), regret=()))
-        display.finished(cell(1, status="cut", spent=(), regret=()))
+        display.advance(task(0), 0.3)
+        display.finish(cell(0, status="failed", error="Traceback\nValueError: no\n", spent=(), regret=()))
+        display.finish(cell(1, status="cut", spent=(), regret=()))
         display.close()
     assert silent.getvalue() == ""
     assert wished.getvalue().splitlines() == [
@@ -56,7 +56,7 @@ def test_the_line_fits_the_terminal(monkeypatch):
     monkeypatch.setenv("COLUMNS", "40")
     stream = Terminal()
     display = Display(2, 0, None, stream)
-    display.running(task(0), 0.2)
+    display.advance(task(0), 0.2)
     assert len(stream.getvalue().rpartition("\x1b[K")[2]) == 39
 
 

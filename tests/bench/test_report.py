@@ -111,12 +111,12 @@ def test_the_command_refuses_an_empty_directory(tmp_path, capsys):
 
 def drawn(cells, mean=False):
     """The panels that plot_regret draws, by title."""
-    from mfopt.bench import plots
+    from mfopt.bench.plots import curves
 
     kept = []
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(plots, "save", lambda figure, paths: kept.append(figure))
-        plots.plot_regret(report.series(cells), [], mean=mean)
+        patch.setattr(curves, "save", lambda figure, paths: kept.append(figure))
+        curves.plot_regret(report.series(cells), [], mean=mean)
     return {axes.get_title().split(",")[0]: axes for axes in kept[0].axes if axes.lines}, kept[0]
 
 

@@ -64,6 +64,13 @@ def test_a_study_is_made_with_all_that_is_given(tmp_path, mfopt):
     assert [fidelity["noise"] for fidelity in spec["fidelities"]] == [0.1, 0.1]
 
 
+def test_an_option_that_a_plugin_does_not_have_is_refused_with_those_it_has(tmp_path, mfopt):
+    code, _, err = mfopt("create", tmp_path / "study.db", *CREATE, "--surrogate", "matern:mu=1.5")
+    assert code == 1
+    assert err.startswith("mfopt: error: options of matern must be among nu")
+    assert err.endswith("got mu\n")
+
+
 def test_candidates_come_from_a_table(tmp_path, mfopt):
     (tmp_path / "alloys.csv").write_text("cu,zn\n0.5,0.25\n0.75,0.125\n")
     path = tmp_path / "study.db"

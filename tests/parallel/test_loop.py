@@ -1,3 +1,4 @@
+import inspect
 import io
 import itertools
 
@@ -6,7 +7,7 @@ import pytest
 
 import mfopt
 from mfopt import InputError, maximize, minimize
-from mfopt.loop import run
+from mfopt.loop import Status, run
 from mfopt.parallel.progress import Progress, line
 from tests.optimizer.toys import toys
 
@@ -35,6 +36,23 @@ def test_the_result_is_scipys_with_the_history():
     assert result.nfev_at == np.bincount(history.fidelity).tolist()
     assert 36.0 < result.spent <= 40.0
     assert "capital" in result.message
+
+
+def test_maximize_and_minimize_are_functions_with_the_same_documented_arguments():
+    assert inspect.isfunction(maximize)
+    assert inspect.isfunction(minimize)
+    assert inspect.signature(maximize) == inspect.signature(minimize)
+    for name in ("functions", "domain", "costs", "capital", "zetas", "mfopt.loop.run"):
+        assert name in maximize.__doc__
+
+
+def test_what_ended_a_loop_has_a_name_and_is_a_plain_number_too():
+    assert [int(status) for status in Status] == list(range(6))
+    assert [status.name for status in Status if status.is_regular] == ["CAPITAL", "POINTS", "CALLBACK"]
+    status = go().status
+    assert status is Status.CAPITAL
+    assert status == 0
+    assert (str(status), f"{status}") == ("0", "0")
 
 
 def test_minimize_keeps_the_users_sign():
@@ -122,7 +140,7 @@ def test_a_failed_trial_is_none_to_the_callback():
 
 def test_the_time_limit_ends_the_loop(monkeypatch):
     now = [100.0]
-    monkeypatch.setattr("mfopt.loop.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("mfopt.parallel.engine.time.monotonic", lambda: now[0])
 
     def slow(x):
         now[0] += 1.5
@@ -168,6 +186,12 @@ def test_bad_arguments_are_refused_before_any_evaluation(options, rule):
 
     with pytest.raises(InputError, match=rule):
         go(**{"functions": [counted, counted], **options})
+
+
+def test_a_rule_that_is_refused_makes_no_study(tmp_path):
+    with pytest.raises(InputError, match="on_error must be"):
+        go(on_error="ignore", storage=str(tmp_path / "study.db"))
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_zetas_and_noise_reach_the_strategy():

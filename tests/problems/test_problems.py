@@ -132,6 +132,13 @@ def test_costs_can_be_replaced_for_every_problem():
         problems.get("borehole:costs=[1,2,3]")
 
 
+def test_a_name_is_written_in_one_way_without_building_the_problem():
+    assert problems.canonical("gp-sample: seed=3, dim=0") == "gp-sample:dim=0,seed=3"
+    assert problems.canonical("borehole:costs=[0.10, 1]") == "borehole:costs=[0.1,1]"
+    with pytest.raises(InputError, match=r"options of gp-sample must be among dim, .* got size"):
+        problems.canonical("gp-sample:size=3")
+
+
 def test_the_study_of_gamma_has_the_upper_two_fidelities():
     two, three = problems.get("hartmann3-two"), problems.get("hartmann3")
     x = three.domain.sample(5, np.random.default_rng(0))

@@ -1,0 +1,95 @@
+"""The arguments of `mfopt run`."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from mfopt import registry
+from mfopt.cli._shared import STORAGE, read_plugin
+from mfopt.cli.command import Subparsers
+from mfopt.errors import InputError
+
+_PLUGINS = {
+    "strategy": registry.STRATEGIES,
+    "surrogate": registry.SURROGATES,
+    "maximiser": registry.MAXIMISERS,
+}
+
+_EPILOG = """A problem file defines, in Python,
+
+  domain = [(0, 1), (10, 500)]              or a mfopt.Box with names, scales and constraints, or a mfopt.FiniteSet
+  costs = [1, 20]                           from cheap to expensive, the last is the target; or a list of mfopt.Fidelity
+  commands = ["./sim coarse", "./sim fine"] a program per fidelity; or functions = [cheap, fine] in Python
+
+and may define capital, direction, strategy, surrogate, maximiser, seed, workers, limits, timeout and retries. A program
+reads {"x": {name: value, ...}, "fidelity": 0, "name": "fidelity 0"} from stdin and prints the value on its last line.
+
+examples:
+  mfopt run wing.py --capital 500
+  mfopt run wing.py --capital 500 --workers 8 --limits - 2 --storage study.db --study wing --plot wing.png
+  mfopt run wing.py --capital 900 --workers 8 --storage study.db --study wing --resume
+
+Ctrl-C or SIGTERM ends a run; what was told is kept, and --resume takes up what was under way.
+
+exit codes: 0 done, 1 failed or without a value at the target, 2 wrong usage, 130 interrupted"""
+
+
+def add(commands: Subparsers) -> None:
+    parser = commands.add_parser(
+        "run",
+        help="optimise your own problem: a Python file, or any program",
+        description="Optimise the problem of a file: ask, evaluate, tell, until the capital is used up.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("problem", metavar="PROBLEM", help="problem.py, problem.py:name, or package.module:name")
+    what = parser.add_argument_group("what to do")
+    what.add_argument("--capital", type=float, help="total budget, in the unit of the costs")
+    what.add_argument("--minimize", action="store_true", help="look for the smallest value")
+    for group in ("strategy", "surrogate", "maximiser"):
+        text = "a name, or name:option=value,option=value"
+        what.add_argument(f"--{group}", metavar="NAME", help=f"{text}; `mfopt plugins` lists the names")
+    what.add_argument("--seed", type=int, help="default: a fresh one")
+    what.add_argument("--time-limit", type=float, metavar="S", help="start nothing after S seconds")
+    where = parser.add_argument_group("where to keep it")
+    where.add_argument("--storage", help=STORAGE)
+    where.add_argument("--study", metavar="NAME", help='its name there (default: "default")')
+    where.add_argument("--resume", action="store_true", help="go on with a study that exists, pending trials first")
+    where.add_argument("--lease", type=float, metavar="S", help="for several runs on one study: see docs/storage.md")
+    how = parser.add_argument_group("how to evaluate")
+    how.add_argument("--workers", type=int, metavar="N", help="evaluations at once (default: 1)")
+    how.add_argument("--limits", nargs="+", metavar="N", help="at most N at once of each fidelity, - for no limit")
+    how.add_argument(
+        "--executor",
+        metavar="E",
+        help="threads, processes, or the address of a Dask scheduler, tcp://host:8786 "
+        "(default: processes for functions; programs have threads, also with processes)",
+    )
+    how.add_argument("--timeout", type=float, metavar="S", help="an evaluation that takes longer has failed")
+    how.add_argument("--retries", type=int, metavar="N", help="try a failed evaluation again, N times (default: 0)")
+    give_up = "stop when N evaluations in a row have failed (default: 10)"
+    how.add_argument("--give-up", type=int, default=10, metavar="N", help=give_up)
+    output = parser.add_argument_group("what to show")
+    output.add_argument("--plot", metavar="FILE", help="draw the run into a PNG, SVG or PDF file")
+    output.add_argument("--json", action="store_true", help="the result as JSON")
+    output.add_argument("--quiet", action="store_true", help="no progress on stderr")
+
+
+def read_options(arguments: argparse.Namespace) -> dict[str, Any]:
+    """The options that the command line gives, under the names that a problem file has for them."""
+    given = {name: getattr(arguments, name) for name in ("capital", "seed", "workers", "timeout", "retries")}
+    if arguments.minimize:
+        given["direction"] = "minimize"
+    for name, group in _PLUGINS.items():
+        text = getattr(arguments, name)
+        given[name] = None if text is None else read_plugin(group, text)
+    given["limits"] = None if arguments.limits is None else _read_limits(arguments.limits)
+    return {name: value for name, value in given.items() if value is not None}
+
+
+def _read_limits(words: list[str]) -> list[int | None]:
+    try:
+        return [None if word == "-" else int(word) for word in words]
+    except ValueError:
+        raise InputError(f"--limits must be numbers or -, got {' '.join(words)}") from None

@@ -1,0 +1,55 @@
+"""Rules: what holds for the evaluations of a run."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from mfopt.checks import integer, one_each, one_or_each, real_number, shown
+from mfopt.errors import InputError
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What holds for the evaluations of a run; `limits` and `timeouts` have one number per fidelity, inf for none."""
+
+    limits: Sequence[float]  # how many may run at once
+    timeouts: Sequence[float]  # seconds that one may take
+    retries: int  # how often a failed evaluation is tried again
+    time_limit: float  # seconds after the start of the run in which evaluations may begin; inf for no limit
+    record: bool  # whether an evaluation that failed for good is recorded, or its exception raised
+
+
+def as_rules(
+    count: int,
+    limits: object = None,
+    timeout: object = None,
+    retries: object = 0,
+    time_limit: object = None,
+    on_error: object = "raise",
+) -> Rules:
+    """The rules that these arguments of mfopt.loop.run stand for, where there are `count` fidelities."""
+    if on_error not in ("raise", "record"):
+        raise InputError(f'on_error must be "raise" or "record", got {shown(on_error)}')
+    seconds = math.inf if time_limit is None else real_number(time_limit, "time_limit")
+    tries = integer(retries, "retries")
+    if tries < 0:
+        raise InputError(f"retries must not be negative, got {tries}")
+    return Rules(_as_limits(limits, count), _as_timeouts(timeout, count), tries, seconds, on_error == "record")
+
+
+def _as_limits(given: object, count: int) -> list[float]:
+    each = [None] * count if given is None else one_each(given, count, "limits, one per function,")
+    limits = [math.inf if one is None else integer(one, "limits") for one in each]
+    if min(limits) < 1:
+        raise InputError(f"limits must be at least 1 or None, got {shown(given)}")
+    return limits
+
+
+def _as_timeouts(given: object, count: int) -> list[float]:
+    each = one_or_each(given, count, "timeout, unless it is one number,")
+    seconds = [math.inf if one is None else real_number(one, "timeout") for one in each]
+    if min(seconds) <= 0.0:
+        raise InputError(f"timeout must be positive, got {shown(given)}")
+    return seconds

@@ -1,0 +1,13 @@
+"""Tables in plain text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+
+def align(rows: Sequence[Sequence[str]], right: bool = False) -> list[str]:
+    """The rows as lines whose columns, two blanks apart, are aligned on the left, or on the right."""
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    if right:
+        return ["  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in rows]
+    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
