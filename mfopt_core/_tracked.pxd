@@ -3,11 +3,13 @@ cimport numpy as cnp
 from libc.stdint cimport uint64_t
 
 from mfopt_core._gp cimport GP
+from mfopt_core._process cimport Process
 
 
 @cython.final
 cdef class Tracked:
     cdef readonly GP gp
+    cdef Process process  # that of the GP
     cdef Py_ssize_t count  # number of points
     cdef readonly Py_ssize_t capacity  # how many there may be
     cdef cnp.ndarray points  # (capacity, d)
@@ -23,11 +25,16 @@ cdef class Tracked:
     cdef double *suffix  # suffix[i] = Σ_{p ≥ i} z_p², i = 0 .. n
     cdef double *buffer  # max(n, capacity) numbers
 
-    cdef Py_ssize_t _append(self, cnp.ndarray points, bint store) except -1
+    # For argmax_ucb, which holds the locks of all GPs but for the first of these.
+    cdef bint is_parallel(self, Tracked other) except -1
     cdef int sync(self) except -1
-    cdef void resum(self, Py_ssize_t j, Py_ssize_t first, Py_ssize_t end) noexcept nogil
     cdef void refresh(self, Py_ssize_t j) noexcept nogil
-    cdef void refresh_all(self, double *work) noexcept nogil
-    cdef void add_row_to_all(self, Py_ssize_t i) noexcept nogil
-    cdef void solve(self, Py_ssize_t first, bint store, double *work) noexcept nogil
     cdef double upper(self, Py_ssize_t j, double b, double zeta) noexcept nogil
+
+    cdef Py_ssize_t _append(self, cnp.ndarray points, bint store) except -1
+    cdef int _make_room(self, Py_ssize_t n) except -1
+    cdef void _forget(self, Py_ssize_t kept) noexcept nogil
+    cdef void _add_rows(self, Py_ssize_t j, Py_ssize_t first, Py_ssize_t end) noexcept nogil
+    cdef void _refresh_all(self, double *work) noexcept nogil
+    cdef void _substitute_all(self, Py_ssize_t i) noexcept nogil
+    cdef void _solve(self, Py_ssize_t first, bint store, double *work) noexcept nogil
