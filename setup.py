@@ -68,6 +68,7 @@ extensions = [
         "_tracked",
         "_ucb",
         "_direct",
+        "_step",
         "_ascent",
     )
 ]

@@ -153,20 +153,22 @@ cdef Py_ssize_t keep_low(
 
     They are moved together in place, and filled up with zeros to the quick length MF_FEW where that is near.
     """
-    cdef Py_ssize_t n = process.n(), kept = 0, i, j, k
+    cdef Py_ssize_t n = process.n(), kept = 0, width, i, j, k
+    cdef double *v = p.v
     memset(p.mean, 0, count * sizeof(double))
-    gemv_t(n, count, p.v, count, <double *>process.solve_alpha(), p.mean)
+    gemv_t(n, count, v, count, <double *>process.solve_alpha(), p.mean)
     for j in range(count):
         if process.mean_of(p.mean[j] - margin) + zeta <= lowest[j]:
             index[kept] = j
             kept += 1
-    p.width = MF_FEW if 1 < kept <= MF_FEW <= count else kept
+    width = MF_FEW if 1 < kept <= MF_FEW <= count else kept
     if kept < count:
         for i in range(n):
             for k in range(kept):
-                p.v[i * p.width + k] = p.v[i * count + index[k]]
-            for k in range(kept, p.width):
-                p.v[i * p.width + k] = 0.0
+                v[i * width + k] = v[i * count + index[k]]
+            for k in range(kept, width):
+                v[i * width + k] = 0.0
+    p.width = width
     return kept
 
 
