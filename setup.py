@@ -65,6 +65,7 @@ extensions = [
         "_posterior",
         "_likelihood",
         "_gp",
+        "_columns",
         "_tracked",
         "_ucb",
         "_direct",

@@ -2,6 +2,7 @@ cimport cython
 cimport numpy as cnp
 from libc.stdint cimport uint64_t
 
+from mfopt_core._columns cimport Columns
 from mfopt_core._gp cimport GP
 from mfopt_core._process cimport Process
 
@@ -14,12 +15,7 @@ cdef class Tracked:
     cdef readonly Py_ssize_t capacity  # how many there may be
     cdef cnp.ndarray points  # (capacity, d)
     cdef double *soa  # the points again, as d arrays of `capacity`
-    cdef Py_ssize_t chunks  # chunks of V that own memory
-    cdef double **v  # v[c][j * BLOCK + i]: row c·BLOCK + i of V = L⁻¹ r at point j
-    cdef Py_ssize_t *stored  # rows of V that are stored for point j
-    cdef Py_ssize_t *rows  # rows that the sums of point j contain; more than `stored` only before its first refresh
-    cdef double *sum  # Σ v_i z_i
-    cdef double *square  # Σ v_i²
+    cdef Columns columns  # of V, and their sums
     cdef uint64_t *ids  # ids of the GP's rows when last synchronised
     cdef Py_ssize_t synced  # how many
     cdef double *suffix  # suffix[i] = Σ_{p ≥ i} z_p², i = 0 .. n
@@ -32,9 +28,6 @@ cdef class Tracked:
     cdef double upper(self, Py_ssize_t j, double b, double zeta) noexcept nogil
 
     cdef Py_ssize_t _append(self, cnp.ndarray points, bint store) except -1
-    cdef int _make_room(self, Py_ssize_t n) except -1
-    cdef void _forget(self, Py_ssize_t kept) noexcept nogil
-    cdef void _add_rows(self, Py_ssize_t j, Py_ssize_t first, Py_ssize_t end) noexcept nogil
     cdef void _refresh_all(self, double *work) noexcept nogil
-    cdef void _substitute_all(self, Py_ssize_t i) noexcept nogil
+    cdef void _add_row(self, Py_ssize_t i) noexcept nogil
     cdef void _solve(self, Py_ssize_t first, bint store, double *work) noexcept nogil

@@ -1,12 +1,11 @@
 """The posterior kept current at fixed points, and the lazy exact argmax of the upper bound over them.
 
 For point j the column v_j = L⁻¹ r(x_j) is stored, with the sums Σ v_i z_i and Σ v_i² that give μ and σ² (notation:
-mfopt_core._gp). A row appended to the GP adds one number to v_j: v_n = (r_n − l·v_j)/L_nn, O(n) a point instead of the
-O(n²) of a solve. A row forgotten by truncate is dropped from the sums.
+mfopt_core._process). A row appended to the GP adds one number to v_j: v_n = (r_n − l·v_j)/L_nn, O(n) a point instead of
+the O(n²) of a solve. A row forgotten by truncate is dropped from the sums.
 
-Memory. V is kept in chunks of BLOCK rows, one allocation each, point by point inside: v[c][j·BLOCK + i]. A point's
-column is contiguous in pieces that line up with the block rows of L, growing copies nothing, and memory of points that
-were never refreshed is never touched.
+Layout. Columns and sums lie in a Columns (mfopt_core._columns). Points are kept twice, as rows (capacity, d) and as d
+arrays of coordinates, each `capacity` long. Ids of rows, copied from the process, tell which of them are still there.
 
 Lazy evaluation. Let a point's sums miss some rows, with residuals z_new. With a = ‖v_new‖ ≤ σ_old/√s,
 
@@ -23,11 +22,11 @@ from libc.stdint cimport uint64_t
 from libc.string cimport memcpy, memset
 
 from mfopt_core._arrays cimport as_number, as_points, data, new_matrix, new_vector, to_soa
-from mfopt_core._cholesky cimport BLOCK, count_blocks
+from mfopt_core._columns cimport Columns
 from mfopt_core._gp cimport GP
 from mfopt_core._memory cimport Scratch, allocate, release, resize
 from mfopt_core._posterior cimport CHUNK
-from mfopt_core._rows cimport mf_accumulate, mf_check
+from mfopt_core._rows cimport mf_accumulate
 
 import numpy as np
 
@@ -54,22 +53,11 @@ cdef class Tracked:
         gp.bind(cnp.PyArray_DIM(points, 1))
         self.points = new_matrix(self.capacity, self.process.d())
         self.soa = <double *>allocate(self.capacity * self.process.d(), sizeof(double))
-        self.sum = <double *>allocate(self.capacity, sizeof(double))
-        self.square = <double *>allocate(self.capacity, sizeof(double))
-        self.stored = <Py_ssize_t *>allocate(self.capacity, sizeof(Py_ssize_t))
-        self.rows = <Py_ssize_t *>allocate(self.capacity, sizeof(Py_ssize_t))
+        self.columns = Columns(self.capacity)
         self._append(points, not lazy)
 
     def __dealloc__(self):
-        cdef Py_ssize_t c
-        for c in range(self.chunks):
-            release(self.v[c])
-        release(self.v)
         release(self.soa)
-        release(self.sum)
-        release(self.square)
-        release(self.stored)
-        release(self.rows)
         release(self.ids)
         release(self.suffix)
         release(self.buffer)
@@ -85,7 +73,7 @@ cdef class Tracked:
 
     cdef Py_ssize_t _append(self, cnp.ndarray points, bint store) except -1:
         cdef Scratch scratch = Scratch.__new__(Scratch)
-        cdef Py_ssize_t j, first, q = cnp.PyArray_DIM(points, 0), d = self.process.d()
+        cdef Py_ssize_t first, q = cnp.PyArray_DIM(points, 0), d = self.process.d()
         cdef double *work
         with self.gp.lock:
             first = self.count
@@ -95,9 +83,7 @@ cdef class Tracked:
             work = scratch.numbers(self.process.n() * CHUNK)
             memcpy(data(self.points) + first * d, data(points), q * d * sizeof(double))
             to_soa(q, d, data(points), self.soa + first, self.capacity)
-            for j in range(first, first + q):
-                self.sum[j] = self.square[j] = 0.0
-                self.stored[j] = self.rows[j] = 0
+            self.columns.clear(first, first + q)
             self.count += q
             with nogil:
                 self._solve(first, store, work)
@@ -129,8 +115,8 @@ cdef class Tracked:
             with nogil:
                 self._refresh_all(work)
                 for j in range(self.count):
-                    mu[j] = self.process.mean_of(self.sum[j])
-                    sigma2[j] = self.process.variance_of(self.square[j])
+                    mu[j] = self.process.mean_of(self.columns.dot[j])
+                    sigma2[j] = self.process.variance_of(self.columns.square[j])
         return mean, var
 
     @property
@@ -140,7 +126,7 @@ cdef class Tracked:
         with self.gp.lock:
             self.sync()
             for j in range(self.count):
-                count += self.rows[j] == self.process.n()
+                count += self.columns.summed[j] == self.process.n()
         return count
 
     def bounds(self, indices, beta, zeta):
@@ -171,26 +157,31 @@ cdef class Tracked:
 
     cdef double upper(self, Py_ssize_t j, double b, double zeta) noexcept nogil:
         """φ_m = μ + bσ + ζ at point j: exact when its sums are current, otherwise a bound from above."""
-        cdef double missing = self.suffix[self.rows[j]]
-        cdef double sigma = sqrt(1.0 - self.square[j]) if self.square[j] < 1.0 else 0.0
+        cdef Py_ssize_t rows = self.columns.summed[j]
+        cdef double dot = self.columns.dot[j], square = self.columns.square[j], missing = self.suffix[rows]
+        cdef double sigma = sqrt(1.0 - square) if square < 1.0 else 0.0
         cdef double width = b * sigma
-        if self.rows[j] < self.synced:
+        if rows < self.synced:
             width = sqrt(b * b + missing) * sigma
-            width += SLACK * (fabs(self.sum[j]) + width + sqrt(missing))
-        return self.process.mean_of(self.sum[j] + width) + zeta
+            width += SLACK * (fabs(dot) + width + sqrt(missing))
+        return self.process.mean_of(dot + width) + zeta
 
-    # -- which rows there are --------------------------------------------------------------------------------
+    # -- keeping current -------------------------------------------------------------------------------------
 
     cdef int sync(self) except -1:
         """Learn which rows the GP has now: drop forgotten ones from the sums, make room for new ones. Lock held."""
-        cdef Py_ssize_t n = self.process.n(), kept = self.process.count_kept(self.synced, self.ids), i
+        cdef Py_ssize_t n = self.process.n(), kept = self.process.count_kept(self.synced, self.ids), i, j
         cdef const double *z = self.process.residuals()
         if kept == self.synced and kept == n and self.suffix != NULL:
             return 0
-        self._make_room(n)
+        self.ids = <uint64_t *>resize(self.ids, n, sizeof(uint64_t))
+        self.suffix = <double *>resize(self.suffix, n + 1, sizeof(double))
+        self.buffer = <double *>resize(self.buffer, max(n, self.capacity), sizeof(double))
+        self.columns.reserve(n)
         with nogil:
             if kept < self.synced:
-                self._forget(kept)
+                for j in range(self.count):
+                    self.columns.forget(j, kept, z)
             self.process.copy_ids(self.ids)
             self.suffix[n] = 0.0
             for i in range(n - 1, -1, -1):
@@ -198,89 +189,49 @@ cdef class Tracked:
         self.synced = n
         return 0
 
-    cdef int _make_room(self, Py_ssize_t n) except -1:
-        """Memory for n rows of the GP."""
-        cdef Py_ssize_t chunks = count_blocks(n)
-        self.ids = <uint64_t *>resize(self.ids, n, sizeof(uint64_t))
-        self.suffix = <double *>resize(self.suffix, n + 1, sizeof(double))
-        self.buffer = <double *>resize(self.buffer, max(n, self.capacity), sizeof(double))
-        if chunks > self.chunks:
-            self.v = <double **>resize(self.v, chunks, sizeof(double *))
-        while self.chunks < chunks:
-            self.v[self.chunks] = <double *>allocate(self.capacity * BLOCK, sizeof(double))
-            self.chunks += 1
-        return 0
-
-    cdef void _forget(self, Py_ssize_t kept) noexcept nogil:
-        """Drop all rows but the first `kept` from the columns and sums of every point."""
-        cdef Py_ssize_t j
-        for j in range(self.count):
-            if self.stored[j] > kept:
-                self.stored[j] = kept
-            if self.rows[j] > kept:
-                self.rows[j] = self.stored[j]
-                self._add_rows(j, 0, self.stored[j])
-
-    # -- columns and sums ------------------------------------------------------------------------------------
-
-    cdef void _add_rows(self, Py_ssize_t j, Py_ssize_t first, Py_ssize_t end) noexcept nogil:
-        """Add rows first .. end − 1 of point j to its sums (which start anew at first = 0), always one by one and in
-        order, so that the sums have the same bits whichever way they came about."""
-        cdef const double *z = self.process.residuals()
-        cdef double v, sum = self.sum[j] if first else 0.0, square = self.square[j] if first else 0.0
-        cdef Py_ssize_t i
-        mf_check(0 <= j < self.count and end <= self.chunks * BLOCK and end <= self.process.n())
-        for i in range(first, end):
-            v = self.v[i // BLOCK][j * BLOCK + i % BLOCK]
-            sum += v * z[i]
-            square += v * v
-        self.sum[j] = sum
-        self.square[j] = square
-
     cdef void refresh(self, Py_ssize_t j) noexcept nogil:
         """Make point j current: O(n) a missing row."""
-        cdef Py_ssize_t n = self.process.n(), first = self.stored[j], i
+        cdef Py_ssize_t n = self.process.n(), first = self.columns.stored[j], i
         cdef double *column = self.buffer
-        if self.rows[j] == n:
+        if self.columns.summed[j] == n:
             return
         self.process.covary_point(data(self.points) + j * self.process.d(), first, n, column)
         if first == 0:
             self.process.factor.forward(1, column, 1)
         for i in range(first, n):
             if first > 0:
-                column[i] = self.process.factor.substitute(i, column[i], self.v, j)
-            self.v[i // BLOCK][j * BLOCK + i % BLOCK] = column[i]
-        self._add_rows(j, first, n)
-        self.stored[j] = self.rows[j] = n
+                column[i] = self.process.factor.substitute(i, column[i], self.columns.v, j)
+            self.columns.put(i, j, column[i])
+        self.columns.add_rows(j, first, n, self.process.residuals())
 
     cdef void _refresh_all(self, double *work) noexcept nogil:
         """Make every point current; work holds n · CHUNK numbers."""
         cdef Py_ssize_t n = self.process.n(), least = n, most = 0, stale = 0, j, i
         for j in range(self.count):
-            least = self.stored[j] if self.stored[j] < least else least
-            most = self.stored[j] if self.stored[j] > most else most
-            stale += self.rows[j] != n
+            least = min(least, self.columns.stored[j])
+            most = max(most, self.columns.stored[j])
+            stale += self.columns.summed[j] != n
         if stale == 0:
             return
         if least == most and n - least <= 8 + n // 16:
             for i in range(least, n):  # streaming V once per row beats a fresh solve only while few rows are missing
-                self._substitute_all(i)
+                self._add_row(i)
         elif least == most:
             self._solve(0, True, work)
         else:
             for j in range(self.count):
                 self.refresh(j)
 
-    cdef void _substitute_all(self, Py_ssize_t i) noexcept nogil:
+    cdef void _add_row(self, Py_ssize_t i) noexcept nogil:
         """Row i of V for all points, which have rows 0 .. i − 1."""
+        cdef const double *z = self.process.residuals()
         cdef double *values = self.buffer
         cdef Py_ssize_t j
         self.process.covary_row(i, self.count, self.soa, self.capacity, values)
-        self.process.factor.substitute_all(i, self.count, values, self.v)
+        self.process.factor.substitute_all(i, self.count, values, self.columns.v)
         for j in range(self.count):
-            self.v[i // BLOCK][j * BLOCK + i % BLOCK] = values[j]
-            self._add_rows(j, i, i + 1)
-            self.stored[j] = self.rows[j] = i + 1
+            self.columns.put(i, j, values[j])
+            self.columns.add_rows(j, i, i + 1, z)
 
     cdef void _solve(self, Py_ssize_t first, bint store, double *work) noexcept nogil:
         """Sums, and with `store` also V, of the points from `first` by batched solves; work holds n · CHUNK numbers."""
@@ -292,14 +243,13 @@ cdef class Tracked:
             if store:
                 for k in range(m):
                     for i in range(n):
-                        self.v[i // BLOCK][(j + k) * BLOCK + i % BLOCK] = work[i * m + k]
-                    self._add_rows(j + k, 0, n)
-                    self.stored[j + k] = n
+                        self.columns.put(i, j + k, work[i * m + k])
+                    self.columns.add_rows(j + k, 0, n, z)
             else:
-                memset(self.sum + j, 0, m * sizeof(double))
-                memset(self.square + j, 0, m * sizeof(double))
+                memset(self.columns.dot + j, 0, m * sizeof(double))
+                memset(self.columns.square + j, 0, m * sizeof(double))
                 for i in range(n):
-                    mf_accumulate(m, z[i], work + i * m, self.sum + j, self.square + j)
-            for k in range(m):
-                self.rows[j + k] = n
+                    mf_accumulate(m, z[i], work + i * m, self.columns.dot + j, self.columns.square + j)
+                for k in range(m):
+                    self.columns.summed[j + k] = n
             j += m
