@@ -32,9 +32,10 @@ cdef class Data:
         release(self.values)
         release(self.etas)
 
-    cdef int reserve(self, Py_ssize_t n) except -1:
-        """Memory for n rows; after a MemoryError all rows are as they were."""
+    cdef int reserve(self, Py_ssize_t n, Py_ssize_t d) except -1:
+        """Memory for n rows of d coordinates, always the same d; after a MemoryError all rows are as they were."""
         cdef Py_ssize_t blocks = count_blocks(n), room
+        self.d = d
         if blocks * BLOCK > self.room:
             room = BLOCK * max(blocks, self.room // BLOCK + self.room // BLOCK // 2)
             self.soa = <double **>resize(self.soa, room // BLOCK, sizeof(double *))

@@ -81,7 +81,7 @@ cdef class GP:
         """Fix the number of dimensions, once."""
         if self.process.d() != d:
             with self.lock:
-                self.process.bind(d)
+                self.process.kernel.bind(d)
         return 0
 
     # -- posterior -------------------------------------------------------------------------------------------

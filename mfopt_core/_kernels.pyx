@@ -9,6 +9,9 @@
 All derivatives follow from h = −2 dg/d(r²):
 
     ∂k/∂x_c = −scale · h · (x_c − z_c)/ℓ_c²,   ∂k/∂log ℓ_c = scale · h · ((x_c − z_c)/ℓ_c)²,   ∂k/∂log scale = k
+
+Layout. Inside, one point z is taken against many, whose coordinates come as d contiguous arrays: coordinate c of point
+j is soa[c·ld + j]. Values there are g and h; the scale is the caller's.
 """
 
 cimport cython
@@ -56,7 +59,6 @@ cdef class Kernel:
 
     def __cinit__(self, str name, lengthscale, scale=1.0, nu=None):
         cdef cnp.ndarray ell
-        self.w = NULL
         if name not in KERNELS:
             raise ValueError(f"kernel must be one of {', '.join(KERNELS)}, got {name!r}")
         if (name == "matern") != (nu is not None):

@@ -8,7 +8,7 @@ With the notation of mfopt_core._process:
 
 Points are taken in passes of up to CHUNK, so that memory stays bounded and L is read once per pass. A pass turns their
 coordinates into columns of r, solves for V in place and sums it up; gradients then turn V into L⁻ᵀV in the same memory.
-All functions expect the lock of the GP to be held, checked points, and a bound number of dimensions.
+The caller has checked the points, bound the number of dimensions, and holds the lock of the GP.
 """
 
 from libc.string cimport memcpy, memset

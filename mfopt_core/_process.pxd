@@ -10,7 +10,7 @@ from mfopt_core._kernels cimport Kernel
 cdef class Process:
     cdef Kernel kernel
     cdef Data data
-    cdef Factor factor
+    cdef Factor factor  # L: solves with it are part of the interface below
     cdef double noise  # variance, of rows that come without a noise of their own
     cdef double mean  # m
     cdef double root  # √s
@@ -23,14 +23,13 @@ cdef class Process:
     cdef uint64_t next_id
 
     # Rows in and out.
-    cdef int bind(self, Py_ssize_t d) except -1
     cdef int check_noise(self, double noise) except -1
     cdef int extend(self, Py_ssize_t q, const double *x, const double *y, const double *noises) except -1
     cdef int reserve(self, Py_ssize_t n) except -1
     cdef int factorise(self, Py_ssize_t first, Py_ssize_t end) noexcept nogil
     cdef void truncate(self, Py_ssize_t n) noexcept nogil
 
-    # What all computations with the rows are made of. The caller holds the lock of the GP.
+    # The interface of what computes with the rows (posterior, trackers, bounds). The caller holds the lock of the GP.
     cdef void covary_point(self, const double *x, Py_ssize_t first, Py_ssize_t end, double *r) noexcept nogil
     cdef void covary_row(self, Py_ssize_t i, Py_ssize_t q, const double *soa, Py_ssize_t ld, double *r) noexcept nogil
     cdef void covary(self, Py_ssize_t q, const double *soa, Py_ssize_t ld, double *r) noexcept nogil

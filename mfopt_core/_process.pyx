@@ -51,7 +51,6 @@ cdef class Process:
         self.mean = mean
         self.root = sqrt(kernel.scale)
         self.data = Data.__new__(Data)
-        self.data.d = kernel.d
         self.factor = Factor.__new__(Factor)
 
     def __dealloc__(self):
@@ -60,12 +59,6 @@ cdef class Process:
         release(self.ids)
 
     # -- rows in and out -------------------------------------------------------------------------------------
-
-    cdef int bind(self, Py_ssize_t d) except -1:
-        """Fix the number of dimensions, once."""
-        self.kernel.bind(d)
-        self.data.d = d
-        return 0
 
     cdef int check_noise(self, double noise) except -1:
         if noise < 0.0 or noise / self.kernel.scale > 1e150:
@@ -76,7 +69,7 @@ cdef class Process:
         return 0
 
     cdef int extend(self, Py_ssize_t q, const double *x, const double *y, const double *noises) except -1:
-        """Add q valid rows with these noises, or with the process's where that is NULL; d is bound."""
+        """Add q valid rows with these noises, or with the process's where that is NULL; the kernel knows d."""
         cdef Py_ssize_t i, first = self.factor.n
         cdef double noise
         for i in range(q):
@@ -86,7 +79,7 @@ cdef class Process:
         with nogil:
             for i in range(q):
                 noise = self.noise if noises == NULL else noises[i]
-                self.data.write(first + i, x + i * self.data.d, y[i], noise / self.kernel.scale)
+                self.data.write(first + i, x + i * self.kernel.d, y[i], noise / self.kernel.scale)
             while self.factorise(first, first + q):
                 self.delta = 10.0 * self.delta if self.delta > 0.0 else FIRST_JITTER
                 self.alpha_rows = 0
@@ -97,7 +90,7 @@ cdef class Process:
 
     cdef int reserve(self, Py_ssize_t n) except -1:
         """Memory for n rows; after a MemoryError all rows are as they were."""
-        self.data.reserve(n)
+        self.data.reserve(n, self.kernel.d)
         self.factor.reserve(n)
         if self.room < n:
             self.z = <double *>resize(self.z, self.data.room, sizeof(double))
