@@ -16,7 +16,10 @@ cdef class Columns:
     cdef int reserve(self, Py_ssize_t n) except -1
     cdef void clear(self, Py_ssize_t first, Py_ssize_t end) noexcept nogil
     cdef void add_rows(self, Py_ssize_t j, Py_ssize_t first, Py_ssize_t end, const double *z) noexcept nogil
-    cdef void forget(self, Py_ssize_t j, Py_ssize_t kept, const double *z) noexcept nogil
+    cdef void add_row_to_all(
+        self, Py_ssize_t i, Py_ssize_t count, const double *values, const double *z
+    ) noexcept nogil
+    cdef void forget(self, Py_ssize_t count, Py_ssize_t kept, const double *z) noexcept nogil
 
     cdef inline void put(self, Py_ssize_t i, Py_ssize_t j, double value) noexcept nogil:
         """Make `value` row i of column j."""

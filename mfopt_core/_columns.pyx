@@ -69,9 +69,20 @@ cdef class Columns:
         self.square[j] = square
         self.stored[j] = self.summed[j] = end
 
-    cdef void forget(self, Py_ssize_t j, Py_ssize_t kept, const double *z) noexcept nogil:
-        """Drop all rows but the first `kept` of column j."""
-        if self.stored[j] > kept:
-            self.stored[j] = kept
-        if self.summed[j] > kept:
-            self.add_rows(j, 0, self.stored[j], z)
+    cdef void add_row_to_all(
+        self, Py_ssize_t i, Py_ssize_t count, const double *values, const double *z
+    ) noexcept nogil:
+        """Store values[j] as row i of columns 0 .. count − 1, which have the rows before, and add it to their sums."""
+        cdef Py_ssize_t j
+        for j in range(count):
+            self.put(i, j, values[j])
+            self.add_rows(j, i, i + 1, z)
+
+    cdef void forget(self, Py_ssize_t count, Py_ssize_t kept, const double *z) noexcept nogil:
+        """Drop all rows but the first `kept` of columns 0 .. count − 1."""
+        cdef Py_ssize_t j
+        for j in range(count):
+            if self.stored[j] > kept:
+                self.stored[j] = kept
+            if self.summed[j] > kept:
+                self.add_rows(j, 0, self.stored[j], z)

@@ -170,7 +170,7 @@ cdef class Tracked:
 
     cdef int sync(self) except -1:
         """Learn which rows the GP has now: drop forgotten ones from the sums, make room for new ones. Lock held."""
-        cdef Py_ssize_t n = self.process.n(), kept = self.process.count_kept(self.synced, self.ids), i, j
+        cdef Py_ssize_t n = self.process.n(), kept = self.process.count_kept(self.synced, self.ids), i
         cdef const double *z = self.process.residuals()
         if kept == self.synced and kept == n and self.suffix != NULL:
             return 0
@@ -180,8 +180,7 @@ cdef class Tracked:
         self.columns.reserve(n)
         with nogil:
             if kept < self.synced:
-                for j in range(self.count):
-                    self.columns.forget(j, kept, z)
+                self.columns.forget(self.count, kept, z)
             self.process.copy_ids(self.ids)
             self.suffix[n] = 0.0
             for i in range(n - 1, -1, -1):
@@ -224,14 +223,10 @@ cdef class Tracked:
 
     cdef void _add_row(self, Py_ssize_t i) noexcept nogil:
         """Row i of V for all points, which have rows 0 .. i − 1."""
-        cdef const double *z = self.process.residuals()
         cdef double *values = self.buffer
-        cdef Py_ssize_t j
         self.process.covary_row(i, self.count, self.soa, self.capacity, values)
         self.process.factor.substitute_all(i, self.count, values, self.columns.v)
-        for j in range(self.count):
-            self.columns.put(i, j, values[j])
-            self.columns.add_rows(j, i, i + 1, z)
+        self.columns.add_row_to_all(i, self.count, values, self.process.residuals())
 
     cdef void _solve(self, Py_ssize_t first, bint store, double *work) noexcept nogil:
         """Sums, and with `store` also V, of the points from `first` by batched solves; work holds n · CHUNK numbers."""
