@@ -55,7 +55,23 @@ extensions = [
         extra_compile_args=compile_args,
         extra_link_args=link_args,
     )
-    for name in ("_arrays", "_kernels", "_cholesky", "_gp", "_tracked", "_ucb", "_direct", "_ascent")
+    for name in (
+        "_memory",
+        "_arrays",
+        "_kernels",
+        "_cholesky",
+        "_data",
+        "_process",
+        "_posterior",
+        "_likelihood",
+        "_gp",
+        "_columns",
+        "_tracked",
+        "_ucb",
+        "_direct",
+        "_step",
+        "_ascent",
+    )
 ]
 
 setup(

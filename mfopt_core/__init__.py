@@ -2,16 +2,26 @@
 
 It imports nothing from mfopt and can be used on its own. Where to find what:
 
-    src/rows.c      exp, kernels, dot products and one-vector triangular solves, vectorised C
-    _kernels.pyx    k(x, z) and its gradients
-    _cholesky.pyx   L as rows of blocks: add rows, forget rows, solve
-    _gp.pyx         GP: posterior, its gradients, marginal likelihood, samples
-    _tracked.pyx    posterior kept current at fixed points; lazy exact argmax of the upper bound
-    _ucb.pyx        φ = min_m φ_m over several GPs
-    _direct.pyx     DIRECT, a batch of points at a time
-    _ascent.pyx     quasi-Newton ascents on a minimum of smooth pieces, several at once
-    _blas.pxd       BLAS and LAPACK with their formulas
-    _arrays.pyx     checks and conversions of what comes in
+    _gp.pyx          GP, the face of a Gaussian process: checks, locks, arrays; start reading here
+    _process.pyx     the process behind it: notation, adding and forgetting rows, jitter
+    _posterior.pyx   mean and variance at given points, their gradients, covariances, draws
+    _likelihood.pyx  log marginal likelihood and its gradient
+    _tracked.pyx     posterior kept current at fixed points, with bounds from above for those that are not
+    _ucb.pyx         φ = min_m φ_m over several GPs, and its lazy exact argmax over tracked points
+    _direct.pyx      DIRECT, a batch of points at a time
+    _ascent.pyx      quasi-Newton ascents on a minimum of smooth pieces, several at once; _step.pyx: one step of them
+
+What these stand on:
+
+    _kernels.pyx     k(x, z) and its gradients
+    _cholesky.pyx    L as rows of blocks: add rows, forget rows, solve
+    _data.pyx        the rows of data: points in two layouts, values, noises
+    _columns.pyx     columns of L⁻¹ r at tracked points, and their sums
+    _heap.pxd        a binary heap of indices by their keys
+    _memory.pyx      all memory outside NumPy arrays
+    _arrays.pyx      checks and conversions of what comes in
+    _blas.pxd        BLAS and LAPACK with their formulas
+    src/rows.c       exp, kernels, dot products and one-vector triangular solves, vectorised C
 """
 
 from mfopt_core._ascent import Ascent

@@ -5,17 +5,12 @@ everything is float64 and C-contiguous; an input that already is one is used in 
 """
 
 cimport numpy as cnp
-from libc.stdlib cimport realloc
 
 from mfopt_core._rows cimport mf_all_finite
 
 import numpy as np
 
 cnp.import_array()
-
-
-cdef double *data(cnp.ndarray a) noexcept:
-    return <double *>cnp.PyArray_DATA(a)
 
 
 cdef cnp.ndarray new_vector(Py_ssize_t n):
@@ -88,11 +83,3 @@ cdef void to_soa(Py_ssize_t n, Py_ssize_t d, const double *x, double *soa, Py_ss
     for j in range(n):
         for c in range(d):
             soa[c * ld + j] = x[j * d + c]
-
-
-cdef void *larger(void *array, size_t size) except NULL:
-    """Reallocate, or raise and leave the array as it is."""
-    cdef void *new = realloc(array, size if size > 0 else 1)
-    if new == NULL:
-        raise MemoryError(f"no memory for {size} bytes")
-    return new

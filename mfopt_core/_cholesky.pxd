@@ -4,6 +4,16 @@ cdef enum:
     BLOCK = 128  # rows per block row: large enough for full-speed BLAS, small enough to waste little memory
 
 
+cdef inline Py_ssize_t count_blocks(Py_ssize_t n) noexcept nogil:
+    """How many blocks hold n rows."""
+    return (n + BLOCK - 1) // BLOCK
+
+
+cdef inline Py_ssize_t count_in_block(Py_ssize_t b, Py_ssize_t n) noexcept nogil:
+    """How many of the first n rows lie in block b (the last block that holds any, or one before it)."""
+    return n - b * BLOCK if n - b * BLOCK < BLOCK else BLOCK
+
+
 @cython.final
 cdef class Factor:
     cdef Py_ssize_t n  # rows of L
@@ -12,7 +22,7 @@ cdef class Factor:
     cdef double **rows  # rows[b]: block row b
     cdef double *rdiag  # 1 / L_ii
 
-    cdef int reserve(self, Py_ssize_t n) noexcept nogil
+    cdef int reserve(self, Py_ssize_t n) except -1
     cdef double *row(self, Py_ssize_t i) noexcept nogil
     cdef int complete(self, Py_ssize_t m, double floor) noexcept nogil
     cdef int _complete_one(self, double floor) noexcept nogil
@@ -21,4 +31,6 @@ cdef class Factor:
     cdef void truncate(self, Py_ssize_t n) noexcept nogil
     cdef void forward(self, Py_ssize_t q, double *v, Py_ssize_t ld) noexcept nogil
     cdef void backward(self, Py_ssize_t q, double *v, Py_ssize_t ld) noexcept nogil
+    cdef double substitute(self, Py_ssize_t i, double value, double **pieces, Py_ssize_t j) noexcept nogil
+    cdef void substitute_all(self, Py_ssize_t i, Py_ssize_t q, double *values, double **pieces) noexcept nogil
     cdef void copy_to(self, double *dense, Py_ssize_t ld) noexcept nogil

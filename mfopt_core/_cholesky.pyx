@@ -16,12 +16,12 @@ rows of L in place, O(n²) each; rows that are already there are never touched. 
 
 cimport cython
 from libc.math cimport sqrt
-from libc.stdlib cimport free, malloc, realloc
 from libc.string cimport memcpy, memset
 
 from mfopt_core._blas cimport gemm_nn, gemm_nt, gemm_tn, trsm_lower, trsm_lower_transposed, trsm_right
+from mfopt_core._memory cimport allocate, release, resize
 from mfopt_core._rows cimport (
-    MF_FEW, mf_backward, mf_backward_few, mf_check, mf_dot, mf_forward, mf_forward_few,
+    MF_FEW, mf_backward, mf_backward_few, mf_check, mf_dot, mf_forward, mf_forward_few, mf_rows_dot,
 )
 
 cdef Py_ssize_t FEW = 3  # up to this many new rows are solved for one by one: less than BLAS's start-up
@@ -34,32 +34,20 @@ cdef class Factor:
     def __dealloc__(self):
         cdef Py_ssize_t b
         for b in range(self.allocated):
-            free(self.rows[b])
-        free(self.rows)
-        free(self.rdiag)
+            release(self.rows[b])
+        release(self.rows)
+        release(self.rdiag)
 
-    cdef int reserve(self, Py_ssize_t n) noexcept nogil:
-        """Memory for n rows; 0, or −1 when there is none (then nothing has changed)."""
-        cdef Py_ssize_t need = (n + BLOCK - 1) // BLOCK, table = self.table
-        cdef double **rows
-        cdef double *numbers
-        cdef double *block
-        if need > table:
-            table = need if need > 2 * table else 2 * table
-            rows = <double **>realloc(self.rows, table * sizeof(double *))
-            if rows == NULL:
-                return -1
-            self.rows = rows
-            numbers = <double *>realloc(self.rdiag, table * BLOCK * sizeof(double))
-            if numbers == NULL:
-                return -1
-            self.rdiag = numbers
+    cdef int reserve(self, Py_ssize_t n) except -1:
+        """Memory for n rows; after a MemoryError all rows are as they were."""
+        cdef Py_ssize_t blocks = count_blocks(n), table
+        if blocks > self.table:
+            table = max(blocks, 2 * self.table)
+            self.rows = <double **>resize(self.rows, table, sizeof(double *))
+            self.rdiag = <double *>resize(self.rdiag, table * BLOCK, sizeof(double))
             self.table = table
-        while self.allocated < need:
-            block = <double *>malloc(BLOCK * (self.allocated + 1) * BLOCK * sizeof(double))
-            if block == NULL:
-                return -1
-            self.rows[self.allocated] = block
+        while self.allocated < blocks:
+            self.rows[self.allocated] = <double *>allocate(BLOCK * (self.allocated + 1) * BLOCK, sizeof(double))
             self.allocated += 1
         return 0
 
@@ -71,11 +59,11 @@ cdef class Factor:
 
     cdef void truncate(self, Py_ssize_t n) noexcept nogil:
         """Keep the first n rows. One spare block row stays allocated, for rows that come and go."""
-        cdef Py_ssize_t keep = (n + BLOCK - 1) // BLOCK + 1
+        cdef Py_ssize_t keep = count_blocks(n) + 1
         self.n = n
         while self.allocated > keep:
             self.allocated -= 1
-            free(self.rows[self.allocated])
+            release(self.rows[self.allocated])
 
     cdef int complete(self, Py_ssize_t m, double floor) noexcept nogil:
         """Turn rows n .. n + m − 1, where the caller wrote K_ij for j ≤ i, into rows of L.
@@ -139,7 +127,7 @@ cdef class Factor:
 
     cdef void forward(self, Py_ssize_t q, double *v, Py_ssize_t ld) noexcept nogil:
         """V ← L⁻¹ V for V (n, q), row-major with row length ld; 1 and MF_FEW are the quick lengths, q up to that."""
-        cdef Py_ssize_t b, m, blocks = (self.n + BLOCK - 1) // BLOCK
+        cdef Py_ssize_t b, m, blocks = count_blocks(self.n)
         cdef double *block
         mf_check(q <= ld and blocks <= self.allocated)
         if ld == 1:
@@ -150,13 +138,13 @@ cdef class Factor:
             return
         for b in range(blocks):
             block = self.rows[b]
-            m = self.n - b * BLOCK if self.n - b * BLOCK < BLOCK else BLOCK
+            m = count_in_block(b, self.n)
             gemm_nn(m, q, b * BLOCK, block, (b + 1) * BLOCK, v, ld, v + b * BLOCK * ld, ld)
             trsm_lower(m, q, block + b * BLOCK, (b + 1) * BLOCK, v + b * BLOCK * ld, ld)
 
     cdef void backward(self, Py_ssize_t q, double *v, Py_ssize_t ld) noexcept nogil:
         """V ← L⁻ᵀ V for V (n, q), row-major with row length ld."""
-        cdef Py_ssize_t b, m, blocks = (self.n + BLOCK - 1) // BLOCK
+        cdef Py_ssize_t b, m, blocks = count_blocks(self.n)
         cdef double *block
         mf_check(q <= ld and blocks <= self.allocated)
         if ld == 1:
@@ -167,9 +155,32 @@ cdef class Factor:
             return
         for b in range(blocks - 1, -1, -1):
             block = self.rows[b]
-            m = self.n - b * BLOCK if self.n - b * BLOCK < BLOCK else BLOCK
+            m = count_in_block(b, self.n)
             trsm_lower_transposed(m, q, block + b * BLOCK, (b + 1) * BLOCK, v + b * BLOCK * ld, ld)
             gemm_tn(b * BLOCK, q, m, block, (b + 1) * BLOCK, v + b * BLOCK * ld, ld, v, ld)
+
+    cdef double substitute(self, Py_ssize_t i, double value, double **pieces, Py_ssize_t j) noexcept nogil:
+        """Entry i of v = L⁻¹ r from value = r_i and the entries before it: (r_i − Σ_{p<i} L_ip v_p)/L_ii.
+
+        The columns lie in pieces of BLOCK entries, side by side: v_p of column j is pieces[p // BLOCK][j·BLOCK + p %
+        BLOCK].
+        """
+        cdef Py_ssize_t c, last = i // BLOCK
+        cdef double *lrow = self.row(i)
+        for c in range(last):
+            value -= mf_dot(BLOCK, lrow + c * BLOCK, pieces[c] + j * BLOCK)
+        value -= mf_dot(i - last * BLOCK, lrow + last * BLOCK, pieces[last] + j * BLOCK)
+        return value * self.rdiag[i]
+
+    cdef void substitute_all(self, Py_ssize_t i, Py_ssize_t q, double *values, double **pieces) noexcept nogil:
+        """Entry i of columns 0 .. q − 1, from values[j] = r_i of column j, which becomes that entry."""
+        cdef Py_ssize_t c, j, last = i // BLOCK
+        cdef double *lrow = self.row(i)
+        for c in range(last):
+            mf_rows_dot(q, BLOCK, pieces[c], BLOCK, lrow + c * BLOCK, values)
+        mf_rows_dot(q, i - last * BLOCK, pieces[last], BLOCK, lrow + last * BLOCK, values)
+        for j in range(q):
+            values[j] *= self.rdiag[i]
 
     cdef void copy_to(self, double *dense, Py_ssize_t ld) noexcept nogil:
         """L as a row-major (n, n) array; zeros above the diagonal."""

@@ -10,7 +10,7 @@ sides, and wants the values of all new centres at once:
 Layout. Side c of rectangle j has length 3^−level[j·d + c]; its centre there is (place[j·d + c] + ½)·3^−level. Both are
 integers, so a centre is the same number whenever it comes back, in any search. Only longest sides are divided, so the
 levels of one rectangle differ by at most 1 and their sum says its shape: rectangles of equal sum have equal size,
-exactly. Rectangles of one size form a heap, best value first and the older first among equals.
+exactly. Rectangles of one size form a heap (mfopt_core._heap), best value first and the older first among equals.
 
 Where it differs from the paper: every rectangle of the hull with the same size and the same value is divided, as in the
 paper, but at most TIES of them a round; ε is relative to the range of the values seen, so that adding a constant
@@ -21,9 +21,10 @@ cimport cython
 cimport numpy as cnp
 from libc.math cimport INFINITY, pow, sqrt
 from libc.stdint cimport int64_t
-from libc.stdlib cimport calloc, free, malloc
 
-from mfopt_core._arrays cimport data, larger, new_matrix, new_vector
+from mfopt_core._arrays cimport data, new_matrix, new_vector
+from mfopt_core._heap cimport pop, push
+from mfopt_core._memory cimport Scratch, allocate, release, resize
 
 import numpy as np
 
@@ -32,6 +33,11 @@ cnp.import_array()
 cdef enum:
     DEEPEST = 18  # 3^−18 is 3e-9: what is left to a local search
     TIES = 8
+
+cdef struct Heap:
+    Py_ssize_t *items  # rectangles of one size
+    Py_ssize_t size
+    Py_ssize_t capacity
 
 
 @cython.final
@@ -45,9 +51,7 @@ cdef class Direct:
     cdef int64_t *place
     cdef double *value
     cdef Py_ssize_t classes  # number of sizes
-    cdef Py_ssize_t **heap  # heap[s]: the rectangles of total s
-    cdef Py_ssize_t *heap_size
-    cdef Py_ssize_t *heap_capacity
+    cdef Heap *heaps  # heaps[s]: the rectangles whose levels add up to s
     cdef list divided  # rectangles of this round, in order
     cdef Py_ssize_t first  # of this round's new rectangles
     cdef double best, worst
@@ -62,27 +66,21 @@ cdef class Direct:
         self.epsilon = epsilon
         self.best = -INFINITY
         self.classes = d * DEEPEST + 1
-        self.heap = <Py_ssize_t **>calloc(self.classes, sizeof(Py_ssize_t *))
-        self.heap_size = <Py_ssize_t *>malloc(self.classes * sizeof(Py_ssize_t))
-        self.heap_capacity = <Py_ssize_t *>malloc(self.classes * sizeof(Py_ssize_t))
-        if self.heap == NULL or self.heap_size == NULL or self.heap_capacity == NULL:
-            raise MemoryError
+        self.heaps = <Heap *>allocate(self.classes, sizeof(Heap))
         for s in range(self.classes):
-            self.heap_size[s] = self.heap_capacity[s] = 0
+            self.heaps[s] = Heap(NULL, 0, 0)
         self.divided = []
         self._new_rectangle(-1, 0, 1)
 
     def __dealloc__(self):
         cdef Py_ssize_t s
-        if self.heap != NULL:
+        if self.heaps != NULL:
             for s in range(self.classes):
-                free(self.heap[s])
-        free(self.heap)
-        free(self.heap_size)
-        free(self.heap_capacity)
-        free(self.level)
-        free(self.place)
-        free(self.value)
+                release(self.heaps[s].items)
+        release(self.heaps)
+        release(self.level)
+        release(self.place)
+        release(self.value)
 
     def __len__(self):
         """Number of centres so far, those waiting for their values included."""
@@ -146,9 +144,9 @@ cdef class Direct:
         cdef Py_ssize_t c, d = self.d, j = self.count, capacity
         if j == self.capacity:
             capacity = 2 * self.capacity + 64
-            self.level = <int *>larger(self.level, capacity * d * sizeof(int))
-            self.place = <int64_t *>larger(self.place, capacity * d * sizeof(int64_t))
-            self.value = <double *>larger(self.value, capacity * sizeof(double))
+            self.level = <int *>resize(self.level, capacity * d, sizeof(int))
+            self.place = <int64_t *>resize(self.place, capacity * d, sizeof(int64_t))
+            self.value = <double *>resize(self.value, capacity, sizeof(double))
             self.capacity = capacity
         for c in range(d):
             self.level[j * d + c] = self.level[parent * d + c] if parent >= 0 else 0
@@ -161,42 +159,25 @@ cdef class Direct:
 
     cdef int _push(self, Py_ssize_t j) except -1:
         """Put rectangle j into the heap of its size."""
-        cdef Py_ssize_t s = 0, c, k, up
+        cdef Py_ssize_t s = 0, c, capacity
+        cdef Heap *heap
         for c in range(self.d):
             s += self.level[j * self.d + c]
-        k = self.heap_size[s]
-        if k == self.heap_capacity[s]:
-            self.heap[s] = <Py_ssize_t *>larger(self.heap[s], (2 * k + 8) * sizeof(Py_ssize_t))
-            self.heap_capacity[s] = 2 * k + 8
-        self.heap_size[s] = k + 1
-        while k > 0:
-            up = (k - 1) // 2
-            if not self._better(j, self.heap[s][up]):
-                break
-            self.heap[s][k] = self.heap[s][up]
-            k = up
-        self.heap[s][k] = j
+        heap = self.heaps + s
+        if heap.size == heap.capacity:
+            capacity = 2 * heap.capacity + 8
+            heap.items = <Py_ssize_t *>resize(heap.items, capacity, sizeof(Py_ssize_t))
+            heap.capacity = capacity
+        push(heap.items, heap.size, self.value, j)
+        heap.size += 1
         return 0
 
     cdef Py_ssize_t _pop(self, Py_ssize_t s) noexcept:
         """Take the best rectangle of size s."""
-        cdef Py_ssize_t *heap = self.heap[s]
-        cdef Py_ssize_t top = heap[0], k = 0, child, size = self.heap_size[s] - 1, last = heap[size]
-        self.heap_size[s] = size
-        while 2 * k + 1 < size:
-            child = 2 * k + 1
-            if child + 1 < size and self._better(heap[child + 1], heap[child]):
-                child += 1
-            if not self._better(heap[child], last):
-                break
-            heap[k] = heap[child]
-            k = child
-        heap[k] = last
-        return top
-
-    cdef bint _better(self, Py_ssize_t a, Py_ssize_t b) noexcept:
-        """Larger value first, infeasible last, the older first among equals."""
-        return self.value[a] > self.value[b] or (self.value[a] == self.value[b] and a < b)
+        cdef Heap *heap = self.heaps + s
+        cdef Py_ssize_t best = pop(heap.items, heap.size, self.value)
+        heap.size -= 1
+        return best
 
     cdef double _size(self, Py_ssize_t s) noexcept:
         """Half the diagonal of a rectangle with total s: s mod d of its sides are one level deeper than the others."""
@@ -207,15 +188,14 @@ cdef class Direct:
         """Take the rectangles to be divided out of their heaps, and make their new centres."""
         cdef Py_ssize_t s, k, n = 0, start = -1, _, j
         cdef double f, top = -INFINITY, rate, least
-        cdef Py_ssize_t *hull = <Py_ssize_t *>malloc(self.classes * sizeof(Py_ssize_t))
-        if hull == NULL:
-            raise MemoryError
+        cdef Scratch scratch = Scratch.__new__(Scratch)
+        cdef Py_ssize_t *hull = scratch.indices(self.classes)
         for s in range(self.classes - self.d):  # the deepest are not divided
-            if self.heap_size[s] > 0 and self._top(s) > top:
+            if self.heaps[s].size > 0 and self._top(s) > top:
                 start, top = s, self._top(s)
         # The upper hull from the best value to the largest size, which is the smallest s.
         for s in range(start, -1, -1):
-            if self.heap_size[s] == 0:
+            if self.heaps[s].size == 0:
                 continue
             while n > 1 and self._below(hull[n - 2], hull[n - 1], s):
                 n -= 1
@@ -230,17 +210,16 @@ cdef class Direct:
                 if f + rate * self._size(hull[k]) < least:
                     continue
             for _ in range(TIES):
-                if self.heap_size[hull[k]] == 0 or self._top(hull[k]) < f:
+                if self.heaps[hull[k]].size == 0 or self._top(hull[k]) < f:
                     break
                 self.divided.append(self._pop(hull[k]))
-        free(hull)
         for j in self.divided:
             self._make_centres(j)
         return 0
 
     cdef double _top(self, Py_ssize_t s) noexcept:
         """The best value of size s; an infeasible centre counts as the worst value seen."""
-        cdef double f = self.value[self.heap[s][0]]
+        cdef double f = self.value[self.heaps[s].items[0]]
         return f if f > -INFINITY else self.worst
 
     cdef bint _below(self, Py_ssize_t a, Py_ssize_t b, Py_ssize_t c) noexcept:

@@ -9,15 +9,18 @@
 All derivatives follow from h = −2 dg/d(r²):
 
     ∂k/∂x_c = −scale · h · (x_c − z_c)/ℓ_c²,   ∂k/∂log ℓ_c = scale · h · ((x_c − z_c)/ℓ_c)²,   ∂k/∂log scale = k
+
+Layout. Inside, one point z is taken against many, whose coordinates come as d contiguous arrays: coordinate c of point
+j is soa[c·ld + j]. Values there are g and h; the scale is the caller's.
 """
 
 cimport cython
 cimport numpy as cnp
 from libc.math cimport exp, lgamma, log, sqrt
-from libc.stdlib cimport free, malloc
 from scipy.special.cython_special cimport kve
 
 from mfopt_core._arrays cimport as_number, as_points, as_vector, data, new_matrix, to_soa
+from mfopt_core._memory cimport Scratch, allocate, release
 from mfopt_core._rows cimport (
     MF_MATERN, MF_MATERN12, MF_MATERN32, MF_MATERN52, MF_SE, mf_build, mf_profile, mf_slope, mf_sqdist,
 )
@@ -56,7 +59,6 @@ cdef class Kernel:
 
     def __cinit__(self, str name, lengthscale, scale=1.0, nu=None):
         cdef cnp.ndarray ell
-        self.w = NULL
         if name not in KERNELS:
             raise ValueError(f"kernel must be one of {', '.join(KERNELS)}, got {name!r}")
         if (name == "matern") != (nu is not None):
@@ -81,7 +83,7 @@ cdef class Kernel:
         self.bind(len(ell))
 
     def __dealloc__(self):
-        free(self.w)
+        release(self.w)
 
     @property
     def nu(self):
@@ -95,9 +97,7 @@ cdef class Kernel:
             if self.d != d:
                 raise ValueError(f"points must have {self.d} dimensions like those before, got {d}")
             return 0
-        self.w = <double *>malloc(d * sizeof(double))
-        if self.w == NULL:
-            raise MemoryError
+        self.w = <double *>allocate(d, sizeof(double))
         for c in range(d):
             self.w[c] = 1.0 / (self.lengthscale if self.isotropic else self.lengthscale[c])
         self.d = d
@@ -152,6 +152,7 @@ cdef class Kernel:
 
     cdef cnp.ndarray _blocks(self, x, z, bint slopes):
         """scale · g, or scale · h, for all pairs of rows."""
+        cdef Scratch scratch = Scratch.__new__(Scratch)
         cdef cnp.ndarray a = as_points(x, self.d, "x"), b = as_points(z, cnp.PyArray_DIM(a, 1), "z")
         cdef Py_ssize_t p = cnp.PyArray_DIM(a, 0), q = cnp.PyArray_DIM(b, 0), d = cnp.PyArray_DIM(a, 1), i, j
         cdef cnp.ndarray block = new_matrix(p, q)
@@ -160,9 +161,7 @@ cdef class Kernel:
         cdef double *out = data(block)
         cdef double *soa
         self.bind(d)
-        soa = <double *>malloc(q * d * sizeof(double))
-        if soa == NULL and q > 0:
-            raise MemoryError
+        soa = scratch.numbers(q * d)
         with nogil:
             to_soa(q, d, columns, soa, q)
             for i in range(p):
@@ -173,7 +172,6 @@ cdef class Kernel:
                 if self.scale != 1.0:
                     for j in range(q):
                         out[i * q + j] *= self.scale
-        free(soa)
         return block
 
     def __reduce__(self):

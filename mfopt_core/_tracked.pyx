@@ -1,12 +1,11 @@
 """The posterior kept current at fixed points, and the lazy exact argmax of the upper bound over them.
 
 For point j the column v_j = L⁻¹ r(x_j) is stored, with the sums Σ v_i z_i and Σ v_i² that give μ and σ² (notation:
-mfopt_core._gp). A row appended to the GP adds one number to v_j: v_n = (r_n − l·v_j)/L_nn, O(n) a point instead of the
-O(n²) of a solve. A row forgotten by truncate is dropped from the sums.
+mfopt_core._process). A row appended to the GP adds one number to v_j: v_n = (r_n − l·v_j)/L_nn, O(n) a point instead of
+the O(n²) of a solve. A row forgotten by truncate is dropped from the sums.
 
-Memory. V is kept in chunks of BLOCK rows, one allocation each, point by point inside: v[c][j·BLOCK + i]. A point's
-column is contiguous in pieces that line up with the block rows of L, growing copies nothing, and memory of points that
-were never refreshed is never touched.
+Layout. Columns and sums lie in a Columns (mfopt_core._columns). Points are kept twice, as rows (capacity, d) and as d
+arrays of coordinates, each `capacity` long. Ids of rows, copied from the process, tell which of them are still there.
 
 Lazy evaluation. Let a point's sums miss some rows, with residuals z_new. With a = ‖v_new‖ ≤ σ_old/√s,
 
@@ -20,13 +19,14 @@ cimport cython
 cimport numpy as cnp
 from libc.math cimport fabs, sqrt
 from libc.stdint cimport uint64_t
-from libc.stdlib cimport free
 from libc.string cimport memcpy, memset
 
-from mfopt_core._arrays cimport as_number, as_points, data, larger, new_matrix, new_vector, to_soa
-from mfopt_core._cholesky cimport BLOCK
-from mfopt_core._gp cimport CHUNK, GP, workspace
-from mfopt_core._rows cimport mf_accumulate, mf_check, mf_dot, mf_forward, mf_rows_dot
+from mfopt_core._arrays cimport as_number, as_points, data, new_matrix, new_vector, to_soa
+from mfopt_core._columns cimport Columns
+from mfopt_core._gp cimport GP
+from mfopt_core._memory cimport Scratch, allocate, release, resize
+from mfopt_core._posterior cimport CHUNK
+from mfopt_core._rows cimport mf_accumulate
 
 import numpy as np
 
@@ -44,60 +44,50 @@ cdef class Tracked:
     """
 
     def __cinit__(self, GP gp not None, x, bint lazy=False, Py_ssize_t capacity=0):
-        cdef cnp.ndarray points = as_points(x, gp.kernel.d, "x")
+        cdef cnp.ndarray points = as_points(x, gp.process.d(), "x")
         if cnp.PyArray_DIM(points, 0) == 0 and capacity < 1:
             raise ValueError("x must hold at least one point to track, got none")
         self.capacity = max(capacity, cnp.PyArray_DIM(points, 0))
         self.gp = gp
+        self.process = gp.process
         gp.bind(cnp.PyArray_DIM(points, 1))
-        self.points = new_matrix(self.capacity, gp.kernel.d)
-        self.soa = workspace(self.capacity * gp.kernel.d)
-        self.sum = workspace(self.capacity)
-        self.square = workspace(self.capacity)
-        self.stored = <Py_ssize_t *>workspace(self.capacity)
-        self.rows = <Py_ssize_t *>workspace(self.capacity)
+        self.points = new_matrix(self.capacity, self.process.d())
+        self.soa = <double *>allocate(self.capacity * self.process.d(), sizeof(double))
+        self.columns = Columns(self.capacity)
         self._append(points, not lazy)
+
+    def __dealloc__(self):
+        release(self.soa)
+        release(self.ids)
+        release(self.suffix)
+        release(self.buffer)
+
+    def __len__(self):
+        return self.count
+
+    # -- points in, bounds out -------------------------------------------------------------------------------
 
     def add(self, x):
         """Track the points x (q, d) too; the index of the first of them. There must be room for all."""
-        return self._append(as_points(x, self.gp.kernel.d, "x"), True)
+        return self._append(as_points(x, self.process.d(), "x"), True)
 
     cdef Py_ssize_t _append(self, cnp.ndarray points, bint store) except -1:
-        cdef Py_ssize_t j, first, q = cnp.PyArray_DIM(points, 0), d = self.gp.kernel.d
+        cdef Scratch scratch = Scratch.__new__(Scratch)
+        cdef Py_ssize_t first, q = cnp.PyArray_DIM(points, 0), d = self.process.d()
         cdef double *work
         with self.gp.lock:
             first = self.count
             if first + q > self.capacity:
                 raise ValueError(f"all points must find room: capacity {self.capacity}, tracked {first}, got {q} more")
             self.sync()
-            work = workspace(self.gp.factor.n * CHUNK)
+            work = scratch.numbers(self.process.n() * CHUNK)
             memcpy(data(self.points) + first * d, data(points), q * d * sizeof(double))
             to_soa(q, d, data(points), self.soa + first, self.capacity)
-            for j in range(first, first + q):
-                self.sum[j] = self.square[j] = 0.0
-                self.stored[j] = self.rows[j] = 0
+            self.columns.clear(first, first + q)
             self.count += q
             with nogil:
-                self.solve(first, store, work)
-            free(work)
+                self._solve(first, store, work)
         return first
-
-    def __dealloc__(self):
-        cdef Py_ssize_t c
-        for c in range(self.chunks):
-            free(self.v[c])
-        free(self.v)
-        free(self.soa)
-        free(self.sum)
-        free(self.square)
-        free(self.stored)
-        free(self.rows)
-        free(self.ids)
-        free(self.suffix)
-        free(self.buffer)
-
-    def __len__(self):
-        return self.count
 
     @property
     def mean(self):
@@ -110,6 +100,8 @@ cdef class Tracked:
         return self._current()[1]
 
     def _current(self):
+        """Mean and variance at every point, after making all of them current."""
+        cdef Scratch scratch = Scratch.__new__(Scratch)
         cdef cnp.ndarray mean, var
         cdef double *mu
         cdef double *sigma2
@@ -119,13 +111,12 @@ cdef class Tracked:
             mean, var = new_vector(self.count), new_vector(self.count)
             mu, sigma2 = data(mean), data(var)
             self.sync()
-            work = workspace(self.gp.factor.n * CHUNK)
+            work = scratch.numbers(self.process.n() * CHUNK)
             with nogil:
-                self.refresh_all(work)
+                self._refresh_all(work)
                 for j in range(self.count):
-                    mu[j] = self.gp.mean + self.gp.root * self.sum[j]
-                    sigma2[j] = self.gp.kernel.scale * (1.0 - self.square[j]) if self.square[j] < 1.0 else 0.0
-            free(work)
+                    mu[j] = self.process.mean_of(self.columns.dot[j])
+                    sigma2[j] = self.process.variance_of(self.columns.square[j])
         return mean, var
 
     @property
@@ -135,7 +126,7 @@ cdef class Tracked:
         with self.gp.lock:
             self.sync()
             for j in range(self.count):
-                count += self.rows[j] == self.gp.factor.n
+                count += self.columns.summed[j] == self.process.n()
         return count
 
     def bounds(self, indices, beta, zeta):
@@ -158,142 +149,102 @@ cdef class Tracked:
                     values[j] = self.upper(index[j], sqrt(b), shift)
         return out
 
+    cdef bint is_parallel(self, Tracked other) except -1:
+        """Whether both can stand for fidelities of one search: over the same points, or over as many of one GP."""
+        return self.count == other.count and (
+            self.gp is other.gp or np.array_equal(self.points[:self.count], other.points[:other.count])
+        )
+
+    cdef double upper(self, Py_ssize_t j, double b, double zeta) noexcept nogil:
+        """φ_m = μ + bσ + ζ at point j: exact when its sums are current, otherwise a bound from above."""
+        cdef Py_ssize_t rows = self.columns.summed[j]
+        cdef double dot = self.columns.dot[j], square = self.columns.square[j], missing = self.suffix[rows]
+        cdef double sigma = sqrt(1.0 - square) if square < 1.0 else 0.0
+        cdef double width = b * sigma
+        if rows < self.synced:
+            width = sqrt(b * b + missing) * sigma
+            width += SLACK * (fabs(dot) + width + sqrt(missing))
+        return self.process.mean_of(dot + width) + zeta
+
+    # -- keeping current -------------------------------------------------------------------------------------
+
     cdef int sync(self) except -1:
         """Learn which rows the GP has now: drop forgotten ones from the sums, make room for new ones. Lock held."""
-        cdef Py_ssize_t n = self.gp.factor.n, kept = 0, j, c, chunks = (n + BLOCK - 1) // BLOCK, size
-        while kept < n and kept < self.synced and self.ids[kept] == self.gp.ids[kept]:
-            kept += 1
+        cdef Py_ssize_t n = self.process.n(), kept = self.process.count_kept(self.synced, self.ids), i
+        cdef const double *z = self.process.residuals()
         if kept == self.synced and kept == n and self.suffix != NULL:
             return 0
-        size = n if n > self.capacity else self.capacity
-        self.ids = <uint64_t *>larger(self.ids, n * sizeof(uint64_t))
-        self.suffix = <double *>larger(self.suffix, (n + 1) * sizeof(double))
-        self.buffer = <double *>larger(self.buffer, size * sizeof(double))
-        if chunks > self.chunks:
-            self.v = <double **>larger(self.v, chunks * sizeof(double *))
-            for c in range(self.chunks, chunks):
-                self.v[c] = workspace(self.capacity * BLOCK)
-                self.chunks = c + 1
+        self.ids = <uint64_t *>resize(self.ids, n, sizeof(uint64_t))
+        self.suffix = <double *>resize(self.suffix, n + 1, sizeof(double))
+        self.buffer = <double *>resize(self.buffer, max(n, self.capacity), sizeof(double))
+        self.columns.reserve(n)
         with nogil:
             if kept < self.synced:
-                for j in range(self.count):
-                    if self.stored[j] > kept:
-                        self.stored[j] = kept
-                    if self.rows[j] > kept:
-                        self.rows[j] = self.stored[j]
-                        self.resum(j, 0, self.stored[j])
-            for j in range(n):
-                self.ids[j] = self.gp.ids[j]
+                self.columns.forget(self.count, kept, z)
+            self.process.copy_ids(self.ids)
             self.suffix[n] = 0.0
-            for j in range(n - 1, -1, -1):
-                self.suffix[j] = self.suffix[j + 1] + self.gp.z[j] * self.gp.z[j]
+            for i in range(n - 1, -1, -1):
+                self.suffix[i] = self.suffix[i + 1] + z[i] * z[i]
         self.synced = n
         return 0
 
-    cdef void resum(self, Py_ssize_t j, Py_ssize_t first, Py_ssize_t end) noexcept nogil:
-        """Add rows first .. end − 1 of point j to its sums (which start anew at first = 0), always one by one and in
-        order, so that the sums have the same bits whichever way they came about."""
-        cdef Py_ssize_t i
-        mf_check(0 <= j < self.count and end <= self.chunks * BLOCK and end <= self.gp.factor.n)
-        cdef double v, sum = self.sum[j] if first else 0.0, square = self.square[j] if first else 0.0
-        for i in range(first, end):
-            v = self.v[i // BLOCK][j * BLOCK + i % BLOCK]
-            sum += v * self.gp.z[i]
-            square += v * v
-        self.sum[j] = sum
-        self.square[j] = square
-
     cdef void refresh(self, Py_ssize_t j) noexcept nogil:
         """Make point j current: O(n) a missing row."""
-        cdef Py_ssize_t n = self.gp.factor.n, d = self.gp.kernel.d, first = self.stored[j], i, b, c, skip, end
-        cdef double *x = data_of(self.points) + j * d
-        cdef double *lrow
-        cdef double value
-        if self.rows[j] == n:
+        cdef Py_ssize_t n = self.process.n(), first = self.columns.stored[j], i
+        cdef double *column = self.buffer
+        if self.columns.summed[j] == n:
             return
-        for b in range(first // BLOCK, (n + BLOCK - 1) // BLOCK):
-            skip = first - b * BLOCK if first > b * BLOCK else 0
-            end = n - b * BLOCK if n - b * BLOCK < BLOCK else BLOCK
-            self.gp.kernel.row(end - skip, self.gp.soa[b] + skip, BLOCK, x, self.buffer + b * BLOCK + skip)
+        self.process.covary_point(data(self.points) + j * self.process.d(), first, n, column)
         if first == 0:
-            mf_forward(n, BLOCK, self.gp.factor.rows, self.gp.factor.rdiag, self.buffer)
+            self.process.factor.forward(1, column, 1)
         for i in range(first, n):
-            value = self.buffer[i]
             if first > 0:
-                lrow = self.gp.factor.row(i)
-                for c in range(i // BLOCK):
-                    value -= mf_dot(BLOCK, lrow + c * BLOCK, self.v[c] + j * BLOCK)
-                c = i // BLOCK
-                value -= mf_dot(i - c * BLOCK, lrow + c * BLOCK, self.v[c] + j * BLOCK)
-                value *= self.gp.factor.rdiag[i]
-            self.v[i // BLOCK][j * BLOCK + i % BLOCK] = value
-        self.resum(j, first, n)
-        self.stored[j] = self.rows[j] = n
+                column[i] = self.process.factor.substitute(i, column[i], self.columns.v, j)
+            self.columns.put(i, j, column[i])
+        self.columns.add_rows(j, first, n, self.process.residuals())
 
-    cdef void refresh_all(self, double *work) noexcept nogil:
+    cdef void _refresh_all(self, double *work) noexcept nogil:
         """Make every point current; work holds n · CHUNK numbers."""
-        cdef Py_ssize_t n = self.gp.factor.n, least = n, most = 0, stale = 0, j, i
+        cdef Py_ssize_t n = self.process.n(), least = n, most = 0, stale = 0, j, i
         for j in range(self.count):
-            least = self.stored[j] if self.stored[j] < least else least
-            most = self.stored[j] if self.stored[j] > most else most
-            stale += self.rows[j] != n
+            least = min(least, self.columns.stored[j])
+            most = max(most, self.columns.stored[j])
+            stale += self.columns.summed[j] != n
         if stale == 0:
             return
         if least == most and n - least <= 8 + n // 16:
             for i in range(least, n):  # streaming V once per row beats a fresh solve only while few rows are missing
-                self.add_row_to_all(i)
+                self._add_row(i)
         elif least == most:
-            self.solve(0, True, work)
+            self._solve(0, True, work)
         else:
             for j in range(self.count):
                 self.refresh(j)
 
-    cdef void add_row_to_all(self, Py_ssize_t i) noexcept nogil:
+    cdef void _add_row(self, Py_ssize_t i) noexcept nogil:
         """Row i of V for all points, which have rows 0 .. i − 1."""
-        cdef Py_ssize_t j, c, d = self.gp.kernel.d, last = i // BLOCK
-        cdef double *lrow = self.gp.factor.row(i)
-        cdef double *value = self.buffer
-        self.gp.kernel.row(self.count, self.soa, self.capacity, self.gp.points + i * d, value)
-        for c in range(last):
-            mf_rows_dot(self.count, BLOCK, self.v[c], BLOCK, lrow + c * BLOCK, value)
-        mf_rows_dot(self.count, i - last * BLOCK, self.v[last], BLOCK, lrow + last * BLOCK, value)
-        for j in range(self.count):
-            self.v[last][j * BLOCK + i % BLOCK] = value[j] * self.gp.factor.rdiag[i]
-            self.resum(j, i, i + 1)
-            self.stored[j] = self.rows[j] = i + 1
+        cdef double *values = self.buffer
+        self.process.covary_row(i, self.count, self.soa, self.capacity, values)
+        self.process.factor.substitute_all(i, self.count, values, self.columns.v)
+        self.columns.add_row_to_all(i, self.count, values, self.process.residuals())
 
-    cdef void solve(self, Py_ssize_t first, bint store, double *work) noexcept nogil:
+    cdef void _solve(self, Py_ssize_t first, bint store, double *work) noexcept nogil:
         """Sums, and with `store` also V, of the points from `first` by batched solves; work holds n · CHUNK numbers."""
-        cdef Py_ssize_t n = self.gp.factor.n, j = first, k, i, m
+        cdef const double *z = self.process.residuals()
+        cdef Py_ssize_t n = self.process.n(), j = first, k, i, m
         while j < self.count:
             m = self.count - j if self.count - j < CHUNK else CHUNK
-            self.gp.cross(m, self.soa + j, self.capacity, work)
-            self.gp.factor.forward(m, work, m)
+            self.process.solve(m, self.soa + j, self.capacity, work)
             if store:
                 for k in range(m):
                     for i in range(n):
-                        self.v[i // BLOCK][(j + k) * BLOCK + i % BLOCK] = work[i * m + k]
-                    self.resum(j + k, 0, n)
-                    self.stored[j + k] = n
+                        self.columns.put(i, j + k, work[i * m + k])
+                    self.columns.add_rows(j + k, 0, n, z)
             else:
-                memset(self.sum + j, 0, m * sizeof(double))
-                memset(self.square + j, 0, m * sizeof(double))
+                memset(self.columns.dot + j, 0, m * sizeof(double))
+                memset(self.columns.square + j, 0, m * sizeof(double))
                 for i in range(n):
-                    mf_accumulate(m, self.gp.z[i], work + i * m, self.sum + j, self.square + j)
-            for k in range(m):
-                self.rows[j + k] = n
+                    mf_accumulate(m, z[i], work + i * m, self.columns.dot + j, self.columns.square + j)
+                for k in range(m):
+                    self.columns.summed[j + k] = n
             j += m
-
-    cdef double upper(self, Py_ssize_t j, double b, double zeta) noexcept nogil:
-        """φ_m = μ + bσ + ζ at point j: exact when its sums are current, otherwise a bound from above."""
-        cdef double missing = self.suffix[self.rows[j]]
-        cdef double sigma = sqrt(1.0 - self.square[j]) if self.square[j] < 1.0 else 0.0
-        cdef double width = b * sigma
-        if self.rows[j] < self.synced:
-            width = sqrt(b * b + missing) * sigma
-            width += SLACK * (fabs(self.sum[j]) + width + sqrt(missing))
-        return self.gp.mean + self.gp.root * (self.sum[j] + width) + zeta
-
-
-cdef inline double *data_of(cnp.ndarray a) noexcept nogil:
-    return <double *>cnp.PyArray_DATA(a)

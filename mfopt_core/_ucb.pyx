@@ -4,16 +4,22 @@
 
 mf_ucb evaluates φ at given points, ucb_pieces every φ_m with its gradient; argmax_ucb finds the maximum of φ over
 tracked points without evaluating most of them.
+
+Layout. φ_m at q points is (q,), fidelity after fidelity lowered into one array φ; the pieces are (M, q) and (M, q, d).
+argmax_ucb keeps one bound per point, and the points in a heap, the highest bound first (mfopt_core._heap).
 """
 
 cimport numpy as cnp
 from libc.math cimport INFINITY, fabs, sqrt
-from libc.stdlib cimport free
 from libc.string cimport memset
 
 from mfopt_core._arrays cimport as_number, as_points, as_vector, data, to_soa
 from mfopt_core._blas cimport gemv_t
-from mfopt_core._gp cimport CHUNK, GP, workspace
+from mfopt_core._gp cimport GP
+from mfopt_core._heap cimport heapify, pop
+from mfopt_core._memory cimport Scratch
+from mfopt_core._posterior cimport CHUNK, Pass, open_pass
+from mfopt_core._process cimport Process
 from mfopt_core._rows cimport MF_FEW
 from mfopt_core._tracked cimport Tracked
 
@@ -36,7 +42,7 @@ def mf_ucb(gps, x, beta, zetas, bint grad=False):
     cdef cnp.ndarray zeta, points, phi, active, rows
     cdef double b
     cdef Py_ssize_t m
-    gps, zeta, b = _checked(gps, GP, beta, zetas)
+    gps, zeta, b = _check(gps, GP, beta, zetas)
     points = as_points(x, max(<Py_ssize_t>gp.d for gp in gps), "x")
     phi = np.full(len(points), INFINITY)
     active = np.full(len(points), -1, dtype=np.intp)
@@ -59,7 +65,7 @@ def ucb_pieces(gps, x, beta, zetas):
     cdef cnp.ndarray zeta, points, values, slopes, mean, var, dmean, dvar
     cdef double b, sigma
     cdef Py_ssize_t m, j, c, q, d
-    gps, zeta, b = _checked(gps, GP, beta, zetas)
+    gps, zeta, b = _check(gps, GP, beta, zetas)
     points = as_points(x, max(<Py_ssize_t>gp.d for gp in gps), "x")
     q, d = points.shape[0], points.shape[1]
     values = np.empty((len(gps), q))
@@ -76,8 +82,8 @@ def ucb_pieces(gps, x, beta, zetas):
     return values, slopes
 
 
-cdef tuple _checked(members, type kind, beta, zetas):
-    """(members as a list, ζ, √β) after checks."""
+cdef tuple _check(members, type kind, beta, zetas):
+    """Members as a list, ζ and √β, or a ValueError."""
     members = list(members)
     if not members or not all(isinstance(member, kind) for member in members):
         raise ValueError(f"one {kind.__name__} per fidelity is needed, at least one, got {members!r}")
@@ -91,72 +97,88 @@ cdef int _lower(
     GP gp, cnp.ndarray points, double b, double zeta, cnp.ndarray phi, cnp.ndarray active, Py_ssize_t m
 ) except -1:
     """phi ← min(phi, φ_m) and active ← m where that is lower, or equal with a smaller m."""
-    cdef Py_ssize_t q = cnp.PyArray_DIM(points, 0), d = cnp.PyArray_DIM(points, 1), n, i, j, k, first, count
-    cdef Py_ssize_t kept, width, chunk
+    cdef Scratch scratch = Scratch.__new__(Scratch)
+    cdef Process process = gp.process
+    cdef Py_ssize_t q = cnp.PyArray_DIM(points, 0), d = cnp.PyArray_DIM(points, 1), first = 0
+    cdef Py_ssize_t chunk = q if q < CHUNK else CHUNK, count, kept, j, k
     cdef double *x = data(points)
-    cdef double *out = data(phi)
+    cdef double *lowest = data(phi)
     cdef Py_ssize_t *which = <Py_ssize_t *>cnp.PyArray_DATA(active)
-    cdef double *v
-    cdef double *soa
-    cdef double *mean
-    cdef double *var
-    cdef Py_ssize_t *index
+    cdef Py_ssize_t *index = scratch.indices(chunk)  # of the pass's points that are left, (kept,)
     cdef double margin, value
     cdef bint skipping
+    cdef Pass p
     gp.bind(d)
     with gp.lock:
-        n = gp.factor.n
-        chunk = q if q < CHUNK else CHUNK
-        v = workspace((n + d + 3) * chunk)
-        soa = v + n * chunk
-        mean = soa + d * chunk
-        var = mean + chunk
-        index = <Py_ssize_t *>(var + chunk)
+        open_pass(&p, process, chunk, scratch)
         with nogil:
-            margin = 0.0
-            skipping = n >= WORTH_SKIPPING
-            if skipping:
-                gp.refresh_alpha()
-                for i in range(n):
-                    margin += fabs(gp.alpha[i])
-                margin *= 4.0 * EPS * sqrt(<double>n)  # what rounding can do to μ computed as rᵀα
-            first = 0
+            skipping = process.n() >= WORTH_SKIPPING
+            margin = bound_rounding(process) if skipping else 0.0
             while first < q:
                 count = q - first if q - first < chunk else chunk
-                to_soa(count, d, x + first * d, soa, count)
-                gp.cross(count, soa, count, v)
-                kept = 0
+                to_soa(count, d, x + first * d, p.soa, count)
+                process.covary(count, p.soa, count, p.v)
                 if skipping:
-                    memset(mean, 0, count * sizeof(double))
-                    gemv_t(n, count, v, count, gp.alpha, mean)
-                    for j in range(count):
-                        if gp.mean + gp.root * (mean[j] - margin) + zeta <= out[first + j]:
-                            index[kept] = j
-                            kept += 1
-                    width = MF_FEW if 1 < kept <= MF_FEW <= count else kept
-                    if kept < count:  # squeeze the columns that are left together, in place
-                        for i in range(n):
-                            for k in range(kept):
-                                v[i * width + k] = v[i * count + index[k]]
-                            for k in range(kept, width):
-                                v[i * width + k] = 0.0
+                    kept = keep_low(&p, process, count, zeta, margin, lowest + first, index)
                     skipping = kept < 0.9 * count  # where it hardly helps, the rest goes without
                 else:
-                    for j in range(count):
-                        index[j] = j
-                    kept = width = count
+                    kept = keep_all(&p, count, index)
                 if kept > 0:
-                    gp.factor.forward(width, v, width)
-                    gp.moments(width, v, mean, var)
+                    process.factor.forward(p.width, p.v, p.width)
+                    process.moments(p.width, p.v, p.mean, p.var)
                 for k in range(kept):
                     j = first + index[k]
-                    value = mean[k] + b * sqrt(var[k]) + zeta
-                    if value < out[j] or (value == out[j] and m < which[j]):
-                        out[j] = value
+                    value = p.mean[k] + b * sqrt(p.var[k]) + zeta
+                    if value < lowest[j] or (value == lowest[j] and m < which[j]):
+                        lowest[j] = value
                         which[j] = m
                 first += count
-        free(v)
     return 0
+
+
+cdef double bound_rounding(Process process) noexcept nogil:
+    """What rounding can do to rᵀα, from which μ is found in O(n)."""
+    cdef const double *alpha = process.solve_alpha()
+    cdef Py_ssize_t i
+    cdef double size = 0.0
+    for i in range(process.n()):
+        size += fabs(alpha[i])
+    return size * (4.0 * EPS * sqrt(<double>process.n()))
+
+
+cdef Py_ssize_t keep_low(
+    Pass *p, Process process, Py_ssize_t count, double zeta, double margin, const double *lowest, Py_ssize_t *index
+) noexcept nogil:
+    """Of the `count` columns of r in a pass, keep those where μ + ζ does not exceed `lowest`: their number and indices.
+
+    They are moved together in place, and filled up with zeros to the quick length MF_FEW where that is near.
+    """
+    cdef Py_ssize_t n = process.n(), kept = 0, width, i, j, k
+    cdef double *v = p.v
+    memset(p.mean, 0, count * sizeof(double))
+    gemv_t(n, count, v, count, <double *>process.solve_alpha(), p.mean)
+    for j in range(count):
+        if process.mean_of(p.mean[j] - margin) + zeta <= lowest[j]:
+            index[kept] = j
+            kept += 1
+    width = MF_FEW if 1 < kept <= MF_FEW <= count else kept
+    if kept < count:
+        for i in range(n):
+            for k in range(kept):
+                v[i * width + k] = v[i * count + index[k]]
+            for k in range(kept, width):
+                v[i * width + k] = 0.0
+    p.width = width
+    return kept
+
+
+cdef Py_ssize_t keep_all(Pass *p, Py_ssize_t count, Py_ssize_t *index) noexcept nogil:
+    """Keep all `count` columns of r in a pass."""
+    cdef Py_ssize_t j
+    for j in range(count):
+        index[j] = j
+    p.width = count
+    return count
 
 
 def argmax_ucb(tracked, beta, zetas, exclude=None):
@@ -169,20 +191,15 @@ def argmax_ucb(tracked, beta, zetas, exclude=None):
     cdef cnp.ndarray zeta, mask = None
     cdef double b
     cdef Py_ssize_t m, count
-    cdef Tracked one
     cdef list members
-    members, zeta, b = _checked(tracked, Tracked, beta, zetas)
-    one = members[0]
-    count = one.count
+    members, zeta, b = _check(tracked, Tracked, beta, zetas)
+    count = len(members[0])
     if count == 0:
         raise ValueError("there must be a point to choose, got trackers without points")
     if len({id(t) for t in members}) < len(members):
         raise ValueError("every fidelity must have a tracker of its own, got one twice")
     for m in range(1, len(members)):
-        if (<Tracked>members[m]).count != count or not (
-            (<Tracked>members[m]).gp is one.gp
-            or np.array_equal((<Tracked>members[m]).points[:count], one.points[:count])
-        ):
+        if not (<Tracked>members[m]).is_parallel(members[0]):
             raise ValueError(f"all fidelities must track the same points, got others at fidelity {m}")
     if exclude is not None:
         mask = np.ascontiguousarray(exclude, dtype=bool)
@@ -204,17 +221,19 @@ def argmax_ucb(tracked, beta, zetas, exclude=None):
 
 
 cdef tuple _argmax(list members, double b, const double *zeta, cnp.ndarray mask, Py_ssize_t count):
-    cdef Py_ssize_t m, j, k, size = 0, best = -1, fidelities = len(members)
-    cdef void **trackers = <void **>workspace(fidelities)
-    cdef double *bound = workspace(count)
-    cdef Py_ssize_t *heap = <Py_ssize_t *>workspace(count)
-    cdef const unsigned char *out = <const unsigned char *>cnp.PyArray_DATA(mask) if mask is not None else NULL
+    """The best-first search of argmax_ucb: points by falling bound, until no bound exceeds the best exact value."""
+    cdef Scratch scratch = Scratch.__new__(Scratch)
+    cdef Py_ssize_t m, j, size = 0, best = -1, fidelities = len(members)
+    cdef void **trackers = scratch.pointers(fidelities)
+    cdef double *bound = scratch.numbers(count)
+    cdef Py_ssize_t *heap = scratch.indices(count)
+    cdef const unsigned char *excluded = <const unsigned char *>cnp.PyArray_DATA(mask) if mask is not None else NULL
     cdef double value = -INFINITY, phi
     for m in range(fidelities):
         trackers[m] = <void *>members[m]
     with nogil:
         for j in range(count):
-            if out != NULL and out[j]:
+            if excluded != NULL and excluded[j]:
                 continue
             bound[j] = INFINITY
             for m in range(fidelities):
@@ -223,24 +242,18 @@ cdef tuple _argmax(list members, double b, const double *zeta, cnp.ndarray mask,
                     bound[j] = phi
             heap[size] = j
             size += 1
-        for k in range(size // 2 - 1, -1, -1):
-            sift_down(heap, bound, k, size)
+        heapify(heap, size, bound)
         while size > 0 and (best < 0 or bound[heap[0]] > value or (bound[heap[0]] == value and heap[0] < best)):
-            j = heap[0]
+            j = pop(heap, size, bound)
             size -= 1
-            heap[0] = heap[size]
-            sift_down(heap, bound, 0, size)
-            phi = exact(trackers, fidelities, j, b, zeta, value)
+            phi = evaluate(trackers, fidelities, j, b, zeta, value)
             if best < 0 or phi > value or (phi == value and j < best):
                 value = phi
                 best = j
-    free(trackers)
-    free(bound)
-    free(heap)
     return best, value
 
 
-cdef double exact(
+cdef double evaluate(
     void **trackers, Py_ssize_t fidelities, Py_ssize_t j, double b, const double *zeta, double value
 ) noexcept nogil:
     """φ at point j; or, as soon as that is known to be below `value`, any bound that shows it."""
@@ -254,24 +267,3 @@ cdef double exact(
         if phi < value:
             break
     return phi
-
-
-cdef void sift_down(Py_ssize_t *heap, const double *key, Py_ssize_t k, Py_ssize_t size) noexcept nogil:
-    """Restore a binary heap, largest key first and lowest index first among equals, below position k."""
-    cdef Py_ssize_t child, moved
-    if k >= size:
-        return
-    moved = heap[k]
-    while 2 * k + 1 < size:
-        child = 2 * k + 1
-        if child + 1 < size and before(heap[child + 1], heap[child], key):
-            child += 1
-        if not before(heap[child], moved, key):
-            break
-        heap[k] = heap[child]
-        k = child
-    heap[k] = moved
-
-
-cdef inline bint before(Py_ssize_t a, Py_ssize_t b, const double *key) noexcept nogil:
-    return key[a] > key[b] or (key[a] == key[b] and a < b)

@@ -59,6 +59,17 @@ def test_a_gp_without_data_is_its_prior():
     assert gp.posterior(np.empty((0, 2)))[0].shape == (0,)
 
 
+def test_a_kernel_may_be_used_before_its_gp_has_seen_a_point():
+    gp, other = GP("se", 0.5, 1.3, 1e-3), GP("se", 0.5, 1.3, 1e-3)
+    x, y = data(20, 3)
+    gp.kernel(x, x)
+    assert gp.d == 3
+    gp.extend(x, y)
+    other.extend(x, y)
+    np.testing.assert_array_equal(gp.x, x)
+    np.testing.assert_array_equal(gp.posterior(x)[0], other.posterior(x)[0])
+
+
 @pytest.mark.parametrize("q", [1, 2, 3, 255, 256, 257, 600])
 def test_results_do_not_depend_on_how_points_are_batched(q):
     x, y = data(150, 3)

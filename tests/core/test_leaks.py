@@ -1,6 +1,9 @@
 """Memory stays flat."""
 
 import gc
+import os
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -14,7 +17,7 @@ def resident() -> int:
         return int(file.read().split()[1]) * 4096
 
 
-linux_only = pytest.mark.skipif(not __import__("os").path.exists("/proc/self/statm"), reason="reads /proc")
+linux_only = pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="reads /proc")
 
 
 @linux_only
@@ -66,3 +69,32 @@ def test_objects_and_errors_give_their_memory_back():
         use()
     gc.collect()
     assert resident() - before < 4 << 20
+
+
+FAILING_ARGMAX = """
+import resource
+import numpy as np
+from mfopt_core import GP, argmax_ucb
+
+def size():
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[0]) * 4096
+
+count = 5_000_000  # argmax_ucb wants two arrays of 40 MB: the limit leaves room for the first of them only
+tracked = GP("se", 0.5, 1.0, 1e-3).track(np.zeros((count, 1)), lazy=True)
+argmax_ucb([tracked], 1.0, [0.0])
+before = size()
+resource.setrlimit(resource.RLIMIT_AS, (before + 60_000_000, resource.RLIM_INFINITY))
+for _ in range(3):
+    try:
+        argmax_ucb([tracked], 1.0, [0.0])
+    except MemoryError as error:
+        print(error)
+print(size() - before < 20_000_000)
+"""
+
+
+@linux_only
+def test_a_search_that_finds_no_memory_gives_back_what_it_had():
+    run = subprocess.run([sys.executable, "-c", FAILING_ARGMAX], capture_output=True, text=True, check=True)
+    assert run.stdout.splitlines() == ["no memory for 5000000 items of 8 bytes"] * 3 + ["True"]

@@ -1,0 +1,4 @@
+from mfopt_core._process cimport Process
+
+cdef double compute_likelihood(Process process) noexcept nogil
+cdef int compute_likelihood_gradient(Process process, double *gradient, double *slopes) except -1

@@ -1,0 +1,199 @@
+"""A Gaussian process conditioned on its data: what L, z and α are, and how a row is added to them.
+
+Notation: n rows of data X (n, d), y (n,); prior mean m (a constant), kernel k with k(x, x) = s, noise variances
+η_i², of the process or, where rows come with their own, of the row.
+
+Everything inside is normalised by s, so that the scale of y never meets the limits of float64:
+
+    K = R + D + δ I = L Lᵀ,   R_ij = k(x_i, x_j)/s, D_ii = η_i²/s      L: mfopt_core._cholesky; δ: jitter, normally 0
+    z = L⁻¹ (y − m)/√s,        α = L⁻ᵀ z
+    v = L⁻¹ r(x),              r(x)_i = k(x_i, x)/s
+
+    posterior, eq. (gpPostEqns):   μ(x) = m + √s vᵀz,   σ²(x) = s (1 − vᵀv)
+
+A row of data adds a row to L and a number to z; nothing that is there changes, so truncate only forgets. α changes with
+every row and is solved for when somebody asks.
+
+Layout. X, y and D lie in a Data, L in a Factor; here are z, α and the rows' ids, one number per row. V = L⁻¹ r at q
+points is a row-major (n, q) array, v[i·q + j], so that a solve runs over all points at once. Points come as d arrays of
+coordinates: coordinate c of point j is soa[c·ld + j].
+
+Jitter. Without noise K can be singular to rounding (duplicates, smooth kernels with close points). When a pivot shows
+that, δ becomes 1e-14, then ten times more until the factorisation succeeds: the smallest power that works. It must be
+the same for all rows: jitter on the failing row alone leaves earlier rows free to extrapolate without bound, and their
+rounding errors grow exponentially. So this, and only this, factorises anew, a few times in the life of a process.
+"""
+
+cimport cython
+from libc.math cimport fabs, sqrt
+from libc.stdint cimport uint64_t
+from libc.string cimport memcpy, memset
+
+from mfopt_core._cholesky cimport BLOCK, Factor, count_blocks, count_in_block
+from mfopt_core._data cimport Data
+from mfopt_core._kernels cimport Kernel
+from mfopt_core._memory cimport release, resize
+from mfopt_core._rows cimport mf_accumulate, mf_check, mf_dot
+
+cdef double PIVOT_NOISE = 1e-15  # a normalised pivot below this is nothing but rounding
+cdef double FIRST_JITTER = 1e-14
+cdef double LARGEST = 1e152  # of a normalised value: its square must not overflow
+
+
+@cython.final
+cdef class Process:
+    """Kernel, data and factor of a GP, which adds checks of what comes in and a lock. A C-level object."""
+
+    def __cinit__(self, Kernel kernel not None, double noise, double mean):
+        self.kernel = kernel
+        self.check_noise(noise)
+        self.noise = noise
+        self.mean = mean
+        self.root = sqrt(kernel.scale)
+        self.data = Data.__new__(Data)
+        self.factor = Factor.__new__(Factor)
+
+    def __dealloc__(self):
+        release(self.z)
+        release(self.alpha)
+        release(self.ids)
+
+    # -- rows in and out -------------------------------------------------------------------------------------
+
+    cdef int check_noise(self, double noise) except -1:
+        if noise < 0.0 or noise / self.kernel.scale > 1e150:
+            raise ValueError(
+                f"noise is a variance between 0 and 1e150 times the scale, got noise={noise} "
+                f"with scale={self.kernel.scale}"
+            )
+        return 0
+
+    cdef int extend(self, Py_ssize_t q, const double *x, const double *y, const double *noises) except -1:
+        """Add q valid rows with these noises, or with the process's where that is NULL; the kernel knows d."""
+        cdef Py_ssize_t i, first = self.factor.n
+        cdef double noise
+        for i in range(q):
+            if not fabs((y[i] - self.mean) / self.root) < LARGEST:
+                raise ValueError(f"y must be within {LARGEST} times √scale of the prior mean, got {y[i]}")
+        self.reserve(first + q)
+        with nogil:
+            for i in range(q):
+                noise = self.noise if noises == NULL else noises[i]
+                self.data.write(first + i, x + i * self.kernel.d, y[i], noise / self.kernel.scale)
+            while self.factorise(first, first + q):
+                self.delta = 10.0 * self.delta if self.delta > 0.0 else FIRST_JITTER
+                self.alpha_rows = 0
+                self.factor.n = 0
+                q += first
+                first = 0
+        return 0
+
+    cdef int reserve(self, Py_ssize_t n) except -1:
+        """Memory for n rows; after a MemoryError all rows are as they were."""
+        self.data.reserve(n, self.kernel.d)
+        self.factor.reserve(n)
+        if self.room < n:
+            self.z = <double *>resize(self.z, self.data.room, sizeof(double))
+            self.alpha = <double *>resize(self.alpha, self.data.room, sizeof(double))
+            self.ids = <uint64_t *>resize(self.ids, self.data.room, sizeof(uint64_t))
+            self.room = self.data.room
+        return 0
+
+    cdef int factorise(self, Py_ssize_t first, Py_ssize_t end) noexcept nogil:
+        """Rows first .. end − 1 of L and z from the data; −1 when K is not positive definite to rounding.
+
+        In exact arithmetic a pivot is at least the diagonal's addition η_i²/s + δ. One below half of the least of
+        these, or of the order of eps where there is none, is rounding noise that later rows would amplify.
+        """
+        cdef Py_ssize_t i
+        cdef double *row
+        cdef double *etas = self.data.etas
+        cdef double least = etas[first] if first < end else 0.0
+        mf_check(end <= self.room)
+        for i in range(first, end):
+            row = self.factor.row(i)
+            self.covary_point(self.data.point(i), 0, i, row)
+            row[i] = 1.0 + etas[i] + self.delta
+            if etas[i] < least:
+                least = etas[i]
+        if self.factor.complete(end - first, 0.5 * (least + self.delta) + PIVOT_NOISE):
+            return -1
+        for i in range(first, end):
+            self.z[i] = (
+                (self.data.values[i] - self.mean) / self.root - mf_dot(i, self.factor.row(i), self.z)
+            ) * self.factor.rdiag[i]
+            self.ids[i] = self.next_id
+            self.next_id += 1
+        return 0
+
+    cdef void truncate(self, Py_ssize_t n) noexcept nogil:
+        """Keep the first n rows."""
+        self.factor.truncate(n)
+        if self.alpha_rows > n:
+            self.alpha_rows = 0
+        if n == 0:
+            self.delta = 0.0
+
+    # -- computing with the rows -----------------------------------------------------------------------------
+
+    cdef void covary_point(self, const double *x, Py_ssize_t first, Py_ssize_t end, double *r) noexcept nogil:
+        """r[i] = k(x_i, x)/s for the rows i = first .. end − 1."""
+        cdef Py_ssize_t b, skip
+        for b in range(first // BLOCK, count_blocks(end)):
+            skip = first - b * BLOCK if first > b * BLOCK else 0
+            self.kernel.row(count_in_block(b, end) - skip, self.data.soa[b] + skip, BLOCK, x, r + b * BLOCK + skip)
+
+    cdef void covary_row(self, Py_ssize_t i, Py_ssize_t q, const double *soa, Py_ssize_t ld, double *r) noexcept nogil:
+        """r[j] = k(x_i, point j)/s for q points."""
+        self.kernel.row(q, soa, ld, self.data.point(i), r)
+
+    cdef void covary(self, Py_ssize_t q, const double *soa, Py_ssize_t ld, double *r) noexcept nogil:
+        """r[i·q + j] = k(x_i, point j)/s for all rows and q points."""
+        cdef Py_ssize_t i
+        if q == 1 and ld == 1:  # the coordinates of one point lie like a point: run along the rows, which are many
+            self.covary_point(soa, 0, self.factor.n, r)
+            return
+        for i in range(self.factor.n):
+            self.covary_row(i, q, soa, ld, r + i * q)
+
+    cdef void solve(self, Py_ssize_t q, const double *soa, Py_ssize_t ld, double *v) noexcept nogil:
+        """V = L⁻¹ r, (n, q), at q points."""
+        self.covary(q, soa, ld, v)
+        self.factor.forward(q, v, q)
+
+    cdef void moments(self, Py_ssize_t q, const double *v, double *mean, double *var) noexcept nogil:
+        """μ and σ² from the columns of V, (n, q)."""
+        cdef Py_ssize_t i, j, n = self.factor.n
+        if q == 1:
+            mean[0] = mf_dot(n, v, self.z)
+            var[0] = mf_dot(n, v, v)
+        else:
+            memset(mean, 0, q * sizeof(double))
+            memset(var, 0, q * sizeof(double))
+            for i in range(n):
+                mf_accumulate(q, self.z[i], v + i * q, mean, var)
+        for j in range(q):
+            mean[j] = self.mean_of(mean[j])
+            var[j] = self.variance_of(var[j])
+
+    cdef const double *solve_alpha(self) noexcept nogil:
+        """α = L⁻ᵀ z, (n,), solved for when the rows have changed."""
+        if self.alpha_rows != self.factor.n:
+            memcpy(self.alpha, self.z, self.factor.n * sizeof(double))
+            self.factor.backward(1, self.alpha, 1)
+            self.alpha_rows = self.factor.n
+        return self.alpha
+
+    # -- which rows these are --------------------------------------------------------------------------------
+
+    cdef Py_ssize_t count_kept(self, Py_ssize_t count, const uint64_t *ids) noexcept nogil:
+        """How many leading rows are still those that had these ids."""
+        cdef Py_ssize_t i = 0
+        while i < count and i < self.factor.n and ids[i] == self.ids[i]:
+            i += 1
+        return i
+
+    cdef void copy_ids(self, uint64_t *ids) noexcept nogil:
+        """The ids of all rows, (n,): equal ids mean the same row, of L and z too."""
+        if self.factor.n > 0:  # memcpy must not see the null pointers of an empty process
+            memcpy(ids, self.ids, self.factor.n * sizeof(uint64_t))
