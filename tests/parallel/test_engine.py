@@ -343,6 +343,7 @@ def test_what_goes_wrong_once_is_tried_again_and_charged_once(how, tmp_path):
     assert sorted(result.history.id.tolist()) == list(range(6))
 
 
+@pytest.mark.posix_only
 def test_a_worker_that_dies_takes_only_its_own_evaluation_with_it(tmp_path):
     result = go([f.Once(tmp_path, "dies")], 6.0, (1.0,), executor="processes", workers=2, on_error="record")
     assert sorted(result.history.status.tolist()) == ["failed"] + ["ok"] * 5
@@ -369,6 +370,7 @@ def test_an_executor_that_is_shut_down_refuses():
         go([f.high], 8.0, (1.0,), executor=own, workers=1, on_error="record")
 
 
+@pytest.mark.posix_only
 def test_no_process_of_ours_outlives_the_run(tmp_path):
     once = f.Once(tmp_path, "none")
     go([once], 8.0, (1.0,), executor="processes", workers=2)
