@@ -29,7 +29,7 @@ $(VENV)/ready: $(SOURCES)
 	@test -d .venv-demo || $(PYTHON) -m venv .venv-demo
 	@echo "setting up .venv-demo ..."
 	@.venv-demo/bin/python tools/requirements.py plot > .venv-demo/requirements.txt
-	@.venv-demo/bin/python $(PIP) -r .venv-demo/requirements.txt
+	@.venv-demo/bin/python $(PIP) --no-compile -r .venv-demo/requirements.txt
 	@.venv-demo/bin/python $(PIP) --no-build-isolation --no-deps -e .
 	@touch $@
 
