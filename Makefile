@@ -2,44 +2,59 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+DEMO := $(if $(wildcard $(VENV)/ready),$(VENV),.venv-demo)
+PIP := -m pip --disable-pip-version-check install -q
 SOURCES := pyproject.toml setup.py $(wildcard mfopt_core/*.pyx mfopt_core/*.pxd mfopt_core/src/*)
 WORKERS := 2
 PEERS := torch==2.13.0 botorch scikit-optimize optuna
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint test-python test-plain test-debug test-dist test-pythons faults asan bench figures bench-peers asynchronous clean
+.PHONY: help setup demo test lint test-python test-plain test-debug test-dist test-pythons test-oldest traces-record \
+    traces-compare traces-portable faults asan bench figures bench-peers asynchronous clean
 
 help: ## list the targets
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-14s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-15s %s\n", $$1, $$2}'
 
-setup: $(VENV)/ready ## an environment in .venv with mfopt (editable) and all that the tests need
+setup: $(VENV)/ready ## an environment in .venv with mfopt (editable) and all that development needs
 
 $(VENV)/ready: $(SOURCES)
 	@test -d $(VENV) || $(PYTHON) -m venv $(VENV)
 	@echo "setting up $(VENV) ..."
-	@$(BIN)/python -m pip install -q --disable-pip-version-check -e '.[test]'
+	@$(BIN)/python $(PIP) -e '.[dev]'
 	@touch $@
 
-demo: $(VENV)/ready ## optimise the Currin function with two fidelities; writes out/demo.png
+# The demo needs only mfopt and matplotlib, in the environment that is there or in a small one. To build the core in
+# that environment and not in isolation saves a second copy of NumPy and SciPy.
+.venv-demo/ready: $(SOURCES)
+	@test -d .venv-demo || $(PYTHON) -m venv .venv-demo
+	@echo "setting up .venv-demo ..."
+	@.venv-demo/bin/python tools/requirements.py plot > .venv-demo/requirements.txt
+	@.venv-demo/bin/python $(PIP) --no-compile -r .venv-demo/requirements.txt
+	@.venv-demo/bin/python $(PIP) --no-build-isolation --no-deps -e .
+	@touch $@
+
+demo: $(DEMO)/ready ## optimise the Currin function with two fidelities; writes out/demo.png
 	@mkdir -p out
-	$(BIN)/mfopt demo --out out/demo.png
+	$(DEMO)/bin/mfopt demo --out out/demo.png
 
 test: lint test-python test-plain test-debug test-dist ## everything that must pass before a change lands
 
-lint: $(VENV)/ready ## ruff, mypy, cython-lint, stubtest
+lint: $(VENV)/ready ## ruff (rules and format), mypy, cython-lint, stubtest
 	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
 	$(BIN)/mypy mfopt plugins/mfopt_plugins
 	PATH="$(abspath $(BIN)):$$PATH" cython-lint mfopt_core/*.pyx mfopt_core/*.pxd
 	$(BIN)/stubtest mfopt_core --allowlist tests/stubtest-allowlist.txt --ignore-unused-allowlist
 
-test-python: $(VENV)/ready ## the test suite
+test-python: $(VENV)/ready ## the test suite; PYTEST_ADDOPTS="--shuffle 1" for another order
 	$(BIN)/python -m pytest -n $(WORKERS)
 
 # A variant of the core is installed into build/<variant>, beside a copy of the core's tests. What an earlier build left
-# has to go: setuptools would take it for up to date, whatever flags it was built with.
+# has to go, and what this one leaves: the next would take it for up to date, whatever flags it was built with.
 define variant
-	@rm -rf build/$(1) build/lib* build/temp* build/bdist* && mkdir -p build/$(1)
-	$(2) $(BIN)/python -m pip install -q --disable-pip-version-check --no-deps --target build/$(1) .
+	@rm -rf build/$(1) build/lib* build/temp* build/bdist* mfopt_core/_*.c && mkdir -p build/$(1)
+	$(2) $(BIN)/python $(PIP) --no-build-isolation --no-deps --target build/$(1) .
+	@rm -rf build/lib* build/temp* build/bdist* mfopt_core/_*.c
 	@mkdir -p build/$(1)/tests && cp -r tests/core tests/conftest.py tests/__init__.py build/$(1)/tests/
 endef
 
@@ -53,11 +68,24 @@ test-debug: $(VENV)/ready ## the core's tests with bounds checks (MFOPT_DEBUG=1)
 	cd build/debug && ../../$(BIN)/python -c "import mfopt_core; assert 'checked' in mfopt_core.BUILD, mfopt_core.BUILD"
 	cd build/debug && ../../$(BIN)/python -m pytest -n $(WORKERS) -p no:cacheprovider tests/core
 
-test-dist: $(VENV)/ready ## sdist and wheel: build, install and import outside the source tree
+test-dist: $(VENV)/ready ## sdist and wheel: build, install and use outside the source tree; the sdist tests itself
 	PYTHON=$(BIN)/python sh tools/check-dist.sh
 
 test-pythons: ## build and test the wheel with every Python from 3.10 to 3.13 that is installed
 	sh tools/check-pythons.sh
+
+test-oldest: ## the test suite with Python 3.10 and the oldest versions that pyproject.toml admits
+	WORKERS=$(WORKERS) sh tools/check-suite.sh oldest "$$(sh tools/find-python.sh 3.10)"
+
+traces-record: $(VENV)/ready ## before a refactoring: the golden traces into build/traces.json
+	@mkdir -p build
+	$(BIN)/python tools/traces.py record build/traces.json
+
+traces-compare: $(VENV)/ready ## after it: every trace must be the same to the last bit
+	$(BIN)/python tools/traces.py compare build/traces.json
+
+traces-portable: $(VENV)/ready ## rewrite tests/traces/portable.json, the traces that hold on every machine
+	$(BIN)/python tools/traces.py portable tests/traces/portable.json
 
 faults: $(VENV)/ready ## studies under kill -9, full disks, cut files and many writers, in full (about half an hour)
 	MFOPT_FAULTS=full $(BIN)/python -m pytest -v tests/storage/test_faults.py tests/storage/test_resume.py
@@ -69,7 +97,7 @@ asan: $(VENV)/ready ## the core's tests under AddressSanitizer and UndefinedBeha
 	    ../../$(BIN)/python -m pytest -p no:cacheprovider tests/core -k "not memory and not leaks"
 
 bench: $(VENV)/ready ## speed of the core against SciPy and scikit-learn; rewrites benchmarks/RESULTS.md
-	@$(BIN)/python -m pip install -q --disable-pip-version-check -e '.[bench]'
+	@$(BIN)/python $(PIP) -e '.[bench]'
 	cd benchmarks && ../$(BIN)/python core.py
 	cd benchmarks && ../$(BIN)/python footprint.py
 	cd benchmarks && ../$(BIN)/python durability.py
@@ -79,8 +107,8 @@ figures: $(VENV)/ready ## the paper's synthetic experiments into benchmarks/resu
 
 bench-peers: ## ask time, argmax and regret against the peers, in an environment of their own; rewrites benchmarks/RESULTS.md
 	@test -d build/peers || $(PYTHON) -m venv build/peers
-	build/peers/bin/python -m pip install -q --disable-pip-version-check $(PEERS)
-	build/peers/bin/python -m pip install -q --disable-pip-version-check '.[plot]'
+	build/peers/bin/python $(PIP) $(PEERS)
+	build/peers/bin/python $(PIP) '.[plot]'
 	cd benchmarks && ../build/peers/bin/python peers.py
 	cd benchmarks && ../build/peers/bin/python argmax_quality.py
 	cd benchmarks && ../build/peers/bin/python peers_regret.py
@@ -89,4 +117,4 @@ asynchronous: $(VENV)/ready ## regret and speed-up of 1 to 64 workers in simulat
 	$(BIN)/python benchmarks/asynchronous.py
 
 clean: ## remove what was built
-	rm -rf build dist out $(VENV) *.egg-info mfopt_core/*.so mfopt_core/_*.c .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf build dist out $(VENV) .venv-demo *.egg-info mfopt_core/*.so mfopt_core/_*.c .mypy_cache .ruff_cache .pytest_cache .hypothesis

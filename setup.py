@@ -20,9 +20,12 @@ def switched_on(name: str) -> bool:
 
 debug = switched_on("MFOPT_DEBUG")
 # No -ffast-math: NaN checks must work, and it would set flush-to-zero for the whole process at link time.
-# These three only let loops be vectorised; they change no result.
-compile_args = ["-fopenmp-simd", "-fno-math-errno", "-fno-trapping-math"] if os.name == "posix" else []
-compile_args += ["-O1", "-g"] if debug else ["-O3"]
+if os.name == "posix":
+    # These three only let loops be vectorised; they change no result. Debug symbols take a fifth of the compile time.
+    compile_args = ["-fopenmp-simd", "-fno-math-errno", "-fno-trapping-math"]
+    compile_args += ["-O1", "-g"] if debug else ["-O3", "-g0"]
+else:  # MSVC, which knows `restrict` from C11 on
+    compile_args = ["/std:c11", "/Od" if debug else "/O2"]
 link_args: list[str] = []
 macros = [("NPY_NO_DEPRECATED_API", "NPY_1_7_API_VERSION")]
 if debug:

@@ -1,16 +1,29 @@
 #!/bin/sh
-# Build sdist and wheel in isolation; install each into an environment of its own; use it outside the source tree.
+# Build sdist and wheel in isolation; install each into an environment of its own and use it outside the source tree;
+# then unpack the sdist and run the linters and the tests of its pages there: it must hold all that they need.
 set -eu
-python=${PYTHON:-python3}
+python=$(command -v "${PYTHON:-python3}")
+case $python in /*) ;; *) python=$PWD/$python ;; esac
 out=build/dist-check
-rm -rf "$out"
+rm -rf "$out" build/lib* build/temp* build/bdist*
 mkdir -p "$out"
-rm -rf build/lib* build/temp* build/bdist*
 "$python" -m build --outdir "$out" . >"$out/build.log" 2>&1 || { tail -n 40 "$out/build.log"; exit 1; }
 for archive in "$out"/*.tar.gz "$out"/*.whl; do
     rm -rf "$out/env"
     "$python" -m venv "$out/env"
-    "$out/env/bin/python" -m pip install -q --disable-pip-version-check "$archive"
+    "$out/env/bin/python" -m pip --disable-pip-version-check install -q "$archive"
     (cd "$out" && env/bin/python ../../tools/smoke.py)
     echo "ok: $(basename "$archive")"
 done
+
+source=$(mktemp -d)
+trap 'rm -rf "$source"' EXIT
+tar -xzf "$out"/*.tar.gz -C "$source" --strip-components 1
+cp "$out"/env/lib/python*/site-packages/mfopt_core/*.so "$source/mfopt_core/"
+cd "$source"
+export PYTHONPATH="$source:$source/plugins"
+make -n help test demo >/dev/null
+"$python" -m ruff check .
+"$python" -m ruff format --check .
+"$python" -m pytest -n "${WORKERS:-2}" -p no:cacheprovider -m "not slow" tests/architecture tests/docs tests/traces tests/domains
+echo "ok: the unpacked sdist"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.metadata
 import os
-import signal
 import time
 import uuid
 from concurrent.futures import Future
@@ -89,4 +88,4 @@ class DaskPool:
 
 def _kill_worker(dask_worker: Any) -> None:
     """Run by a nanny, which Dask hands over under this name."""
-    os.kill(dask_worker.pid, signal.SIGKILL)
+    os.kill(dask_worker.pid, 9)  # SIGKILL; Windows has no name for it, but ends a process as well

@@ -128,7 +128,10 @@ def _last(err: str) -> str:
 def _kill(process: subprocess.Popen[str]) -> None:
     """End the program and all that it has started, which may outlive it."""
     with suppress(ProcessLookupError, PermissionError):
-        os.killpg(process.pid, signal.SIGKILL)
+        if os.name == "posix":
+            os.killpg(process.pid, signal.SIGKILL)
+        else:  # Windows has no such groups: what the program has started lives on
+            process.kill()
 
 
 def _kill_all(running: set[subprocess.Popen[str]]) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from mfopt.domains.box import Box
-from mfopt.errors import InputError, PluginError
+from mfopt.errors import InputError
 from mfopt.protocols import Array
 
 

@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 
 import numpy as np
 import pytest
@@ -15,6 +14,7 @@ from mfopt.bench.cells import Cell, Task, code_digest, run_cell
 from mfopt.bench.store import Store
 from mfopt.errors import InputError
 from mfopt.regret import simple_regret
+from tests.processes import started, wait_for
 
 HILL = "tests.bench.makers.hill"
 
@@ -133,17 +133,15 @@ def test_an_empty_directory_has_no_cells(tmp_path):
     assert bench.load(tmp_path / "nowhere") == []
 
 
+@pytest.mark.posix_only
 def test_an_interrupted_run_is_resumed(tmp_path):
     command = [sys.executable, "-m", "mfopt.cli", "bench", "run", "--problems", "tests.bench.makers.slow",
                "--methods", "random", "--seeds", "0-3", "--capital", "4", "--any-code",
                "--out", str(tmp_path)]  # fmt: skip
-    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
-    deadline = time.monotonic() + 30
-    while len(bench.load(tmp_path)) < 1:
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
-    process.send_signal(signal.SIGINT)
-    told = process.communicate(timeout=20)[1]
+    with started(command, stderr=subprocess.PIPE) as process:
+        wait_for(lambda: bench.load(tmp_path), process)
+        process.send_signal(signal.SIGINT)
+        told = process.communicate(timeout=120)[1]
     assert process.returncode == 130
     assert told.splitlines()[-1] == "mfopt: error: interrupted"
     first = bench.load(tmp_path)

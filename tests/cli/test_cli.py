@@ -74,8 +74,9 @@ def test_the_demo_tells_what_it_found(tmp_path, capsys, monkeypatch):
     assert drawn[0][1:] == (out, problem.optimum)
 
 
-def test_without_matplotlib_the_demo_says_what_to_install(capsys, monkeypatch):
+def test_without_matplotlib_the_demo_says_what_to_install(tmp_path, capsys, monkeypatch):
     monkeypatch.setitem(sys.modules, "mfopt.plots.run", None)
     problem = mfopt.problems.get("currin")
-    demo.demo("unused.png", capital=3 * problem.costs[-1], progress=False)
+    demo.demo(str(tmp_path / "none.png"), capital=3 * problem.costs[-1], progress=False)
     assert "pip install 'mfopt[plot]'" in capsys.readouterr().out
+    assert list(tmp_path.iterdir()) == []

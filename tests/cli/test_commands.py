@@ -259,6 +259,7 @@ mfopt history study.db --csv > history.csv
 """
 
 
+@pytest.mark.posix_only
 def test_a_whole_run_is_a_shell_script(tmp_path):
     """As a real one: a new process for each command."""
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"

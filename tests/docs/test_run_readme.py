@@ -2,13 +2,17 @@
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 import mfopt
 
 ROOT = Path(__file__).resolve().parents[2]
+pytestmark = pytest.mark.posix_only
 
 
 def page(path, heading=""):
@@ -44,6 +48,7 @@ def shell(script, folder):
     )
 
 
+@pytest.mark.skipif(shutil.which("timeout") is None, reason="the page interrupts a run with GNU timeout")
 def test_from_a_simulator_to_a_finished_parallel_run(tmp_path):
     text = page("README.md", "## From a simulator to a finished parallel run")
     laid_out(text, tmp_path)

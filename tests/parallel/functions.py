@@ -1,7 +1,6 @@
 """Functions for the tests of parallel runs. They stand in a module, so that other processes can import them."""
 
 import os
-import signal
 import sys
 import threading
 import time
@@ -56,7 +55,7 @@ def awkward(x):
 
 
 def dies(x):
-    os.kill(os.getpid(), signal.SIGKILL)
+    os.kill(os.getpid(), 9)  # SIGKILL; on Windows, which has no name for it, it ends a process, too
 
 
 class Once:

@@ -2,7 +2,6 @@
 
 import json
 import os
-import signal
 import sys
 import threading
 import time
@@ -37,7 +36,7 @@ def client():
 @pytest.fixture(autouse=True)
 def both_workers(client):
     """Each test begins with two workers, whatever the one before did to them."""
-    client.wait_for_workers(2, timeout=30)
+    client.wait_for_workers(2, timeout=120)
 
 
 def test_a_cluster_finds_what_a_sequential_run_finds(client):
@@ -59,7 +58,7 @@ def test_the_same_point_may_be_evaluated_twice(client):
     pool = DaskPool(client, None)
     x = mfopt.problems.get("currin").argmax
     calls = [pool.submit(_clock, x, "the time") for _ in range(2)]
-    assert len({call.result(10) for call in calls}) == 2
+    assert len({call.result(60) for call in calls}) == 2
 
 
 def _clock(x):
@@ -103,7 +102,7 @@ def test_workers_killed_in_the_middle_cost_nothing(client, tmp_path):
             busy = [address for address, keys in client.processing().items() if keys]
             pids = {address: worker["pid"] for address, worker in _workers(client).items() if address in busy}
             if pids:
-                os.kill(next(iter(pids.values())), signal.SIGKILL)
+                os.kill(next(iter(pids.values())), 9)
                 killed.append(len(opt.history))
 
     opt = mfopt.Optimizer(DOMAIN, [1.0], capital=24.0, rng=0, strategy="random")
@@ -130,7 +129,7 @@ def test_an_evaluation_that_kills_its_workers_is_recorded(client, monkeypatch):
 
 def test_an_evaluation_that_hangs_is_given_up_and_its_worker_restarted(client, tmp_path):
     hangs = f.Once(tmp_path, "hangs")
-    result = go([hangs], 8.0, (1.0,), executor=client, workers=2, timeout=2.5, on_error="record")
+    result = go([hangs], 8.0, (1.0,), executor=client, workers=2, timeout=6.0, on_error="record")
     assert sorted(result.history.status.tolist()) == ["failed"] + ["ok"] * 7
     assert result.failures[0].message.startswith("EvaluationTimeout")
     assert hangs.done == 7
@@ -142,7 +141,7 @@ def test_a_worker_without_a_nanny_that_hangs_gets_nothing_more_to_do(tmp_path):
         distributed.Client(cluster) as client,
     ):
         hangs = f.Once(tmp_path, "hangs")
-        result = go([hangs], 8.0, (1.0,), executor=client, timeout=2.5, on_error="record")
+        result = go([hangs], 8.0, (1.0,), executor=client, timeout=6.0, on_error="record")
         (tmp_path / "release").touch()  # the cluster would wait for it
         assert sorted(result.history.status.tolist()) == ["failed"] + ["ok"] * 7
         assert hangs.done == 7

@@ -84,13 +84,13 @@ def test_leases_are_renewed_while_an_evaluation_takes_longer(tmp_path, options):
     taken = []
 
     def slow(x):
-        time.sleep(0.9)
+        time.sleep(2.5)
         other = mfopt.Study.open(str(path))
         taken.append(other.done)  # it is not while an expired trial can be had
         other.close()
         return f.high(x)
 
-    result = run(opened(path, capital=1.0, lease=0.3), [slow], **options)
+    result = run(opened(path, capital=1.0, lease=1.5), [slow], **options)
     assert result.status == 0
     assert taken == [True]
 

@@ -12,7 +12,7 @@ import pytest
 
 from tests.docs.test_docs import files
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.posix_only]  # the places in an environment differ on Windows
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "plugins" / "example-sklearn"
 

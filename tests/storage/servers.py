@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import os
-import pwd
 import shutil
 import subprocess
 import tempfile
 from pathlib import Path
 
-# A server refuses to run as root; then it runs as this user.
-USER = next((user for user in ("postgres", "nobody") if user in {entry.pw_name for entry in pwd.getpwall()}), None)
+
+def unprivileged():
+    """A user to run the server as where we are root, which it refuses."""
+    import pwd  # not on Windows
+
+    known = {entry.pw_name for entry in pwd.getpwall()}
+    return next((user for user in ("postgres", "nobody") if user in known), None)
 
 
 def binaries():
-    """Where initdb and pg_ctl are; None where PostgreSQL is not installed."""
+    """Where initdb and pg_ctl are; None where PostgreSQL is not installed, or on Windows (sockets, users)."""
+    if os.name != "posix":
+        return None
     found = shutil.which("initdb")
     places = [Path(found).resolve().parent] if found else []
     places += sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
@@ -32,7 +38,7 @@ class Server:
     def start(self):
         self._directory = Path(tempfile.mkdtemp(prefix="mfopt-postgres-", dir="/tmp"))  # a socket's path must be short
         if os.getuid() == 0:
-            shutil.chown(self._directory, USER)
+            shutil.chown(self._directory, unprivileged())
         self._run(
             "initdb",
             "-D",
@@ -79,7 +85,7 @@ class Server:
                 shutil.rmtree(self._directory, ignore_errors=True)
 
     def _run(self, program, *arguments):
-        as_user = {"user": USER, "extra_groups": []} if os.getuid() == 0 else {}
+        as_user = {"user": unprivileged(), "extra_groups": []} if os.getuid() == 0 else {}
         done = subprocess.run(
             [str(self._binaries / program), *map(str, arguments)],
             stdin=subprocess.DEVNULL,

@@ -207,8 +207,8 @@ def test_another_process_that_holds_the_lock_is_waited_for(tmp_path):
     holder = sqlite3.connect(tmp_path / "a.db", isolation_level=None, check_same_thread=False)
     holder.execute("BEGIN IMMEDIATE")
     release = threading.Timer(0.5, lambda: holder.execute("ROLLBACK"))
-    release.start()
     start = time.monotonic()
+    release.start()
     opt.tell(trial, 1.0)
     assert time.monotonic() - start > 0.4
     release.join()
@@ -236,8 +236,8 @@ def test_a_transaction_on_a_server_is_waited_for_and_given_up_in_the_end(server,
     with psycopg.connect(storage) as holder:
         holder.execute("SELECT * FROM mfopt_studies FOR UPDATE")
         release = threading.Timer(0.5, holder.rollback)
-        release.start()
         start = time.monotonic()
+        release.start()
         opt.tell(trial, 1.0)
         assert time.monotonic() - start > 0.4
         release.join()

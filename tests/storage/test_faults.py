@@ -24,7 +24,9 @@ from tests.storage.workers import everything, fill, start, study, value, work
 
 FULL = os.environ.get("MFOPT_FAULTS") == "full"
 KILLS = 300 if FULL else 12
+WORDS = (0, 3, 2, 3, 5)  # for how many a worker is left alone at least: "open", "asked", "told", "asked", ...
 PAGE = 4096
+PACKAGE = Path(mfopt.__file__).parent
 
 
 def integrity(path):
@@ -49,6 +51,7 @@ def checked(storage, asked, told):
 # ---------------------------------------------------------------------------------------------------- kill -9
 
 
+@pytest.mark.posix_only
 def test_nothing_that_was_acknowledged_is_lost_by_kill_9(tmp_path):
     chance = random.Random(1)
     asked, told, killed = set(), set(), 0
@@ -57,7 +60,7 @@ def test_nothing_that_was_acknowledged_is_lost_by_kill_9(tmp_path):
             path, asked, told = tmp_path / f"{run}.db", set(), set()
         before = len(told)
         crew = [start(work, str(path), "random", 10_000) for _ in range(1 + run % 2)]
-        said = [[listener.recv(), listener.recv()] if run % 5 else [] for _, listener in crew]  # opened, and asked
+        said = [[listener.recv() for _ in range(WORDS[run % 5])] for _, listener in crew]
         time.sleep(chance.uniform(0.0, 0.1))
         for process, _ in crew:
             process.kill()
@@ -79,6 +82,7 @@ def test_nothing_that_was_acknowledged_is_lost_by_kill_9(tmp_path):
     assert killed > KILLS / 2  # in the middle of their work
 
 
+@pytest.mark.posix_only
 def test_a_run_that_is_killed_again_and_again_asks_what_it_would_have_asked(tmp_path):
     path, chance = tmp_path / "study.db", random.Random(2)
     for _ in range(20 if FULL else 3):
@@ -161,6 +165,7 @@ LIMITS = (
 )
 
 
+@pytest.mark.posix_only
 def test_a_disk_that_fills_up_at_any_write_costs_nothing(tmp_path, uninterrupted):
     failures = 0
     for limit in LIMITS:
@@ -298,6 +303,7 @@ def test_a_changed_byte_is_found_or_does_not_matter(tmp_path, whole):
 # ------------------------------------------------------------------------------------------------ many writers
 
 
+@pytest.mark.posix_only
 @pytest.mark.parametrize(
     ("strategy", "crew", "tells"),
     [("random", 8, 500), ("mf-gp-ucb", 4, 30)] if FULL else [("random", 4, 15), ("mf-gp-ucb", 2, 8)],
@@ -324,6 +330,7 @@ def test_many_processes_lose_and_repeat_nothing(storage, strategy, crew, tells):
         opt.ask()
 
 
+@pytest.mark.posix_only
 def test_two_processes_resume_the_same_study_at_once(storage):
     opt = study(storage, "mf-gp-ucb")
     for _ in range(10):
@@ -341,6 +348,7 @@ def test_two_processes_resume_the_same_study_at_once(storage):
         opt.ask()
 
 
+@pytest.mark.posix_only
 def test_processes_that_make_the_same_study_at_once_share_it(tmp_path):
     for k in range(20 if FULL else 3):
         path = tmp_path / f"{k}.db"
@@ -391,6 +399,7 @@ for call in (lambda: mfopt.Study.open(old).ask(), lambda: mfopt.Optimizer([(0, 1
 """
 
 
+@pytest.mark.posix_only
 def test_a_file_that_cannot_be_written_is_called_so(tmp_path):
     directory = tmp_path / "readonly"
     directory.mkdir()

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import multiprocessing
-import resource
 import signal
 
 import mfopt
@@ -78,6 +77,8 @@ def fill(storage, limit, tells, connection):
 
     Reports what failed, the books right then, and the ids and points of the trials in their order.
     """
+    import resource  # not on Windows
+
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     hard = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
     errors, books = [], []

@@ -1,8 +1,8 @@
 """Runs of 60 or 120 trials that together pass through every part of the optimiser, and how to record one.
 
-A refactoring must leave every trace identical to the bit on one machine: `make traces` records and compares them
-(tools/traces.py). Most traces depend on the last bits of BLAS and of the compiled kernels; those that do not are
-PORTABLE, and a test holds them against numbers in this folder.
+A refactoring must leave every trace identical to the bit on one machine: `make traces-record` before it and
+`make traces-compare` after it (tools/traces.py). Most traces depend on the last bits of BLAS and of the compiled
+kernels; those that do not are PORTABLE, and a test holds them against the numbers in portable.json.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ class Trace:
         self.optimizer = _optimizer(config, seed, **self._storage)
         self._noise = np.random.default_rng([seed, 77])
         self.lines: list[str] = []
-        self.points: list[tuple[list[float], int]] = []
+        self.asked: list[tuple[int, int, list[float]]] = []  # id, fidelity and point of each trial
 
     @property
     def left(self) -> int:
@@ -122,7 +122,7 @@ class Trace:
             x = " ".join(v.hex() for v in trial.x.tolist())
             why = hashlib.sha256(str(trial.reason).encode()).hexdigest()[:12]
             self.lines.append(f"{trial.id} {trial.fidelity} {trial.index} {x} {why}")
-            self.points.append((trial.x.tolist(), trial.fidelity))
+            self.asked.append((trial.id, trial.fidelity, trial.x.tolist()))
         return trials
 
     def value(self, x: np.ndarray, m: int) -> float:
@@ -341,3 +341,8 @@ def record(name: str, seed: int = 12) -> Trace:
         trace.lines = trace.end()
         trace.optimizer.close()
     return trace
+
+
+def rounded(name: str) -> list[list[Any]]:
+    """[id, fidelity, *point] of each trial of the configuration, the point to nine digits."""
+    return [[id, m, *(float(f"{value:.9g}") for value in x)] for id, m, x in record(name).asked]
