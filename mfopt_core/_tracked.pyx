@@ -92,14 +92,14 @@ cdef class Tracked:
     @property
     def mean(self):
         """Posterior mean at every point, (N,)."""
-        return self._current()[0]
+        return self._compute()[0]
 
     @property
     def var(self):
         """Posterior variance at every point, (N,)."""
-        return self._current()[1]
+        return self._compute()[1]
 
-    def _current(self):
+    def _compute(self):
         """Mean and variance at every point, after making all of them current."""
         cdef Scratch scratch = Scratch.__new__(Scratch)
         cdef cnp.ndarray mean, var
