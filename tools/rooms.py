@@ -16,9 +16,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from tools.pages import ROOT, write_section
+
 PAGE = ROOT / "docs" / "architecture.md"
-BEGIN, END = "<!-- rooms: written by tools/rooms.py -->", "<!-- end of rooms -->"
+SECTION = "rooms"
 
 
 @dataclass(frozen=True)
@@ -33,42 +36,51 @@ class Room:
         return frozenset(self.may_import.split())
 
 
-GROUND = "errors protocols checks"
 ROOMS = {
     # the ground floor: words that everybody shares
     "errors": Room("every error and warning that mfopt raises on purpose"),
     "protocols": Room("what a plugin must be, and what it is handed"),
     "hooks": Room("what a plugin may offer beyond that", "protocols"),
-    "checks": Room("values given by users, turned into numbers or refused", "errors protocols"),
-    "options": Room("plugins and problems written as text: name:option=value", "errors checks"),
+    "checks": Room("what users give, turned into plain values or refused", "errors protocols"),
+    "options": Room("plugins and problems written as text, name:option=value", "errors checks"),
     "fidelities": Room("the functions from cheap to expensive, with what is known of each", "errors checks"),
-    "registry": Room("plugins by name, found through entry points", "errors checks hooks"),
-    "domains": Room("X: boxes and finite sets, constraints, user units to the unit cube and back", GROUND),
-    "theory": Room("the paper's theory as functions: schedules, information gain, good sets, bounds", GROUND),
+    "registry": Room("plugins by name, found through entry points", "errors hooks checks options"),
+    "domains": Room(
+        "X: boxes and finite sets, constraints, user units to the unit cube and back", "errors protocols checks"
+    ),
+    "theory": Room(
+        "the paper's theory as functions: schedules, information gain, good sets, bounds", "errors protocols checks"
+    ),
     # one run
-    "run": Room("one run: its events, its ledger, its session with the strategy", f"{GROUND} hooks fidelities"),
+    "run": Room(
+        "one run: its setup, its events, its ledger, and its session with the strategy",
+        "errors protocols hooks checks fidelities registry domains",
+    ),
     "storage": Room(
         "studies in SQLite and PostgreSQL: events that last, leases, headers, recovery",
-        f"{GROUND} hooks fidelities registry domains run",
+        "errors protocols checks fidelities registry domains run",
     ),
-    "optimizer": Room(
-        "the ask/tell cycle: start reading here", f"{GROUND} hooks fidelities registry domains run storage"
-    ),
-    "study": Room("an Optimizer that is opened by its name", f"{GROUND} run storage optimizer"),
+    "optimizer": Room("the ask/tell cycle: start reading here", "errors protocols hooks checks fidelities run storage"),
+    "study": Room("an Optimizer that is opened by its name", "errors checks run storage optimizer"),
     "parallel": Room(
-        "evaluations: here, in threads, in processes, in programs, on a cluster", f"{GROUND} run optimizer"
+        "evaluations: here, in threads, in processes, in programs, on a cluster",
+        "errors protocols checks run optimizer",
     ),
-    "loop": Room("maximize and minimize: the whole cycle in one call", f"{GROUND} fidelities run optimizer parallel"),
+    "loop": Room("maximize and minimize: the whole cycle in one call", "errors checks fidelities optimizer parallel"),
     # around a run
-    "regret": Room("the simple regret of a run", f"{GROUND} run"),
-    "problems": Room("test problems whose optimum is known", f"{GROUND} options domains theory"),
+    "regret": Room("the simple regret of a run", "errors protocols checks"),
+    "problems": Room("test problems whose optimum is known", "errors protocols checks options domains theory"),
     "analysis": Room(
-        "what can be said of a run afterwards, and of fidelities before it",
-        f"{GROUND} hooks registry domains run optimizer theory",
+        "what can be said of a run afterwards, and of its fidelities before it",
+        "errors protocols hooks checks registry domains theory run optimizer",
     ),
-    "plots": Room("pictures of runs, studies and the theory", f"{GROUND} run optimizer regret theory analysis"),
+    "plots": Room(
+        "pictures of runs, of studies and of the theory",
+        "errors protocols checks domains theory run optimizer regret analysis",
+    ),
     "testing": Room(
-        "conformance suites that third parties run on their plugins", f"{GROUND} hooks registry domains run optimizer"
+        "conformance suites that third parties run on their plugins",
+        "errors protocols registry domains run optimizer",
     ),
     "mfopt": Room(
         "the front door: what `import mfopt` gives",
@@ -76,26 +88,27 @@ ROOMS = {
     ),
     "bench": Room(
         "methods compared on problems, in parallel and resumable",
-        f"{GROUND} hooks options fidelities registry run optimizer parallel loop regret problems theory mfopt",
+        "errors protocols hooks checks options fidelities registry theory run optimizer loop regret problems mfopt",
     ),
     "cli": Room(
         "the command mfopt",
-        f"{GROUND} hooks options fidelities registry domains run storage optimizer study parallel loop regret problems "
-        "analysis plots bench mfopt",
+        "errors protocols checks options fidelities registry domains run storage optimizer study parallel loop "
+        "problems analysis plots mfopt bench",
     ),
-    # the built-in plugins
+    # the built-in plugins; `core` is imported by name only there
+    "core": Room("compiled: kernels, incremental Cholesky, posteriors, bounds, DIRECT, ascents"),
     "plugins.method": Room(
-        "the toolkit of strategies: observations, models, bounds, improvements, design", "errors protocols hooks"
+        "the toolkit of strategies: observations, models, bounds, improvements, initial design",
+        "errors protocols hooks",
     ),
     "plugins.maximisers": Room("the maximum of an acquisition over a box", "errors protocols hooks core"),
     "plugins.surrogates": Room(
-        "Gaussian processes: one per fidelity, coupled, autoregressive", "errors protocols hooks plugins.method core"
+        "Gaussian processes: one per fidelity, coupled, autoregressive", "errors protocols hooks core plugins.method"
     ),
     "plugins.strategies": Room(
         "where to ask next: mf-gp-ucb and everything it is compared with",
-        "errors protocols hooks run theory plugins.method plugins.surrogates",
+        "errors protocols hooks theory run plugins.method plugins.surrogates",
     ),
-    "core": Room("compiled: kernels, incremental Cholesky, posteriors, bounds, DIRECT, ascents"),
 }
 
 
@@ -109,7 +122,7 @@ def wrong_imports() -> list[str]:
     seen: set[str] = set()
     for name, room in ROOMS.items():
         seen.add(name)
-        later = room.arrows - seen - {"core"}
+        later = room.arrows - seen
         wrong += [f"tools/rooms.py: {name} is listed before {other}, which it may import" for other in sorted(later)]
     return wrong
 
@@ -157,7 +170,7 @@ def _room_of(name: str) -> str | None:
 
 def drawing() -> str:
     """The table and the diagram, in Markdown; the diagram leaves out arrows that follow from others."""
-    lines = [BEGIN, "", "| room | what it is for | may import |", "|---|---|---|"]
+    lines = ["| room | what it is for | may import |", "|---|---|---|"]
     for name, room in ROOMS.items():
         arrows = ", ".join(f"`{to}`" for to in ROOMS if to in room.arrows)
         lines.append(f"| `{_folder(name)}` | {room.purpose} | {arrows or 'nothing'} |")
@@ -165,7 +178,7 @@ def drawing() -> str:
     for name, room in reversed(ROOMS.items()):
         implied = set().union(*(_reachable(to) for to in room.arrows)) if room.arrows else set()
         lines += [f"    {_node(name)} --> {_node(to)}" for to in ROOMS if to in room.arrows and to not in implied]
-    return "\n".join([*lines, "```", "", END])
+    return "\n".join([*lines, "```"])
 
 
 def _reachable(name: str) -> set[str]:
@@ -189,16 +202,9 @@ def _node(name: str) -> str:
     return f"{name.replace('.', '_')}[{name.removeprefix('plugins.') if name != 'core' else 'mfopt_core'}]"
 
 
-def page() -> str:
-    """docs/architecture.md as it should be."""
-    text = PAGE.read_text(encoding="utf-8")
-    before, rest = text.split(BEGIN, 1)
-    return before + drawing() + rest.split(END, 1)[1]
-
-
 def main(arguments: list[str]) -> int:
     if arguments == ["draw"]:
-        PAGE.write_text(page(), encoding="utf-8")
+        write_section(PAGE, SECTION, drawing())
         return 0
     if arguments == ["check"]:
         wrong = wrong_imports()

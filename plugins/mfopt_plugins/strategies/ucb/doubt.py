@@ -10,28 +10,14 @@ So the target is asked by turns
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TypeVar
+from dataclasses import dataclass
 
 SETTLED = 1e-4  # of the spread: gains below it are refinements
-_STEPS = 3  # factors of 4 by which doubt may raise β
-
-Choice = TypeVar("Choice")
+FACTOR, STEPS = 4.0, 3  # by which doubt raises β, and how often at most
 
 
+@dataclass
 class Doubt:
-    """Whose turn it is: `looks_elsewhere` is True when the last target query was a refinement."""
+    """Whose turn it is."""
 
-    def __init__(self) -> None:
-        self.looks_elsewhere = False
-
-    def raise_beta(
-        self, beta: float, explore: Callable[[float], Choice], is_settled: Callable[[Choice], bool]
-    ) -> tuple[float, Choice]:
-        """A β so large that the bounds promise something, and what `explore` chooses with it."""
-        for _ in range(_STEPS):
-            beta *= 4
-            choice = explore(beta)
-            if not is_settled(choice):
-                break
-        return beta, choice
+    looks_elsewhere: bool = False  # the last target query was a refinement

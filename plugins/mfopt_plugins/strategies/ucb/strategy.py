@@ -30,7 +30,7 @@ from mfopt.run.reason import Reason
 from mfopt_plugins.method.upper_bound import PlainBound
 from mfopt_plugins.strategies.base.cycle import Cycle, check_initial_capital
 from mfopt_plugins.strategies.ucb.affine import Affine
-from mfopt_plugins.strategies.ucb.doubt import SETTLED, Doubt
+from mfopt_plugins.strategies.ucb.doubt import FACTOR, SETTLED, STEPS, Doubt
 from mfopt_plugins.strategies.ucb.schedule import (
     Constants,
     Practical,
@@ -195,10 +195,7 @@ class UCBStrategy(Cycle):
         kind = "ucb"
         if doubt is not None and doubt.looks_elsewhere:
             kind = "doubt"
-            beta, choice = doubt.raise_beta(
-                turn.beta, lambda beta: self._explore(replace(turn, beta=beta)), self._is_settled
-            )
-            turn = replace(turn, beta=beta)
+            turn, choice = self._look_elsewhere(turn)
             doubt.looks_elsewhere = choice.k < self._top  # until the target was asked elsewhere
         if choice.k == self._top and turn.view.remaining < 2 * self._costs[-1]:
             text = "the capital pays for one more target query: it goes where the means are best"
@@ -220,6 +217,15 @@ class UCBStrategy(Cycle):
             u = self._search.fresh(lowered, u, top, turn.view, turn.pending)
             choice = self._choose_fidelity(u, turn)
         return choice
+
+    def _look_elsewhere(self, turn: _Turn) -> tuple[_Turn, _Choice]:
+        """A turn with β so large that the bounds promise something, and what it chooses."""
+        for _ in range(STEPS):
+            turn = replace(turn, beta=FACTOR * turn.beta)
+            choice = self._explore(turn)
+            if not self._is_settled(choice):
+                break
+        return turn, choice
 
     def _ask_target(self, bound: FullAcquisition, turn: _Turn, text: str) -> _Choice:
         """A target query at the maximum of `bound`."""
