@@ -100,7 +100,7 @@ def test_functions_that_cannot_be_pickled_are_refused_whatever_on_error_says(kin
 
 def test_functions_that_a_worker_cannot_import_are_refused(tmp_path):
     code = "import mfopt\ndef g(x): return 1.0\nmfopt.maximize([g], [(0, 1)], [1.0], 9.0, executor='processes', rng=0)"
-    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=600)
     assert done.returncode == 1
     assert "ExecutorError: functions must be importable by name" in done.stderr
 
@@ -110,7 +110,7 @@ def test_a_script_without_a_guard_is_told_so(tmp_path):
     script.write_text(
         "import mfopt\ndef g(x): return 1.0\nmfopt.maximize([g], [(0, 1)], [1.0], 9.0, executor='processes', rng=0)\n"
     )
-    done = subprocess.run([sys.executable, str(script)], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    done = subprocess.run([sys.executable, str(script)], cwd=tmp_path, capture_output=True, text=True, timeout=600)
     assert done.returncode == 1
     assert '`if __name__ == "__main__":`' in done.stderr
 
@@ -237,9 +237,9 @@ def test_ctrl_c_ends_a_parallel_run_at_once_with_the_result_so_far(tmp_path):
     )
     start = time.monotonic()
     with started([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
-        out, err = process.communicate(timeout=120)
+        out, err = process.communicate(timeout=600)
     assert out == "3 False True 3 True True\n", err
-    assert time.monotonic() - start < 100  # an evaluation takes 600
+    assert time.monotonic() - start < 300  # an evaluation takes 600
 
 
 # --------------------------------------------------------------------------------------- timeouts, retries, losses
