@@ -222,15 +222,15 @@ def test_the_time_limit_ends_the_loop_and_what_runs_is_told():
 @pytest.mark.posix_only
 def test_ctrl_c_ends_a_parallel_run_at_once_with_the_result_so_far(tmp_path):
     code = (
-        "import mfopt, os, signal, threading, time\n"
+        "import mfopt, os, signal, time\n"
         "from tests.parallel.functions import high\n"
         "def f(x):\n"
         "    if len(seen) < 5: return high(x)\n"
+        "    hanging.append(x)\n"
+        "    if len(hanging) == 3: os.kill(os.getpid(), signal.SIGINT)\n"
         "    time.sleep(600)\n"
-        "seen = []\n"
-        "def callback(o, t, y):\n"
-        "    seen.append(y)\n"
-        "    if len(seen) == 5: threading.Timer(0.2, os.kill, [os.getpid(), signal.SIGINT]).start()\n"
+        "seen, hanging = [], []\n"
+        "def callback(o, t, y): seen.append(y)\n"
         "opt = mfopt.Optimizer([(0, 1)] * 2, [1.0], capital=40.0, rng=0)\n"
         "r = mfopt.loop.run(opt, [f], executor='threads', workers=3, callback=callback)\n"
         "print(r.status, r.success, r.nfev >= 5, len(opt.pending), r.spent == r.nfev, r.fun == max(seen))\n"
