@@ -36,7 +36,7 @@ def _end(process):
             process.kill()
 
 
-def wait_for(condition, process=None, seconds=120):
+def wait_for(condition, process=None, seconds=300):
     """Return once `condition()` holds; fail when that takes too long, or when `process` ends before."""
     deadline = time.monotonic() + seconds
     while not condition():

@@ -25,5 +25,5 @@ export PYTHONPATH="$source:$source/plugins"
 make -n help test demo >/dev/null
 "$python" -m ruff check .
 "$python" -m ruff format --check .
-"$python" -m pytest -n "${WORKERS:-2}" -p no:cacheprovider -m "not slow" tests/architecture tests/docs tests/traces tests/domains
+"$python" -m pytest -n "${WORKERS:-2}" -p no:cacheprovider -m "not slow" tests/architecture tests/docs tests/traces
 echo "ok: the unpacked sdist"

@@ -8,6 +8,7 @@ import shlex
 import shutil
 import signal
 import subprocess
+import threading
 import weakref
 from collections.abc import Sequence
 from contextlib import suppress
@@ -53,8 +54,9 @@ class Simulator:
 
     def _track(self) -> None:
         self._running: set[subprocess.Popen[str]] = set()
+        self._starting = threading.Lock()  # held until a program that has begun is known to run
         # Also at the end of the program: what runs in sessions of its own would survive it.
-        self._stop = weakref.finalize(self, _kill_all, self._running)
+        self._stop = weakref.finalize(self, _kill_all, self._running, self._starting)
 
     def check(self) -> None:
         """An InputError unless the program is there."""
@@ -63,20 +65,21 @@ class Simulator:
 
     def stop(self) -> None:
         """Kill every run that is under way."""
-        _kill_all(self._running)
+        _kill_all(self._running, self._starting)
 
     def __call__(self, x: Array) -> float:
         given = {"x": dict(zip(self.names, x.tolist(), strict=True)), "fidelity": self.fidelity, "name": self.name}
-        process = subprocess.Popen(
-            self.command,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            encoding="utf-8",
-            errors="replace",
-            start_new_session=True,  # so that it can be killed with its children
-        )
-        self._running.add(process)
+        with self._starting:
+            process = subprocess.Popen(
+                self.command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                encoding="utf-8",
+                errors="replace",
+                start_new_session=True,  # so that it can be killed with its children
+            )
+            self._running.add(process)
         try:
             with process:  # closes the pipes and waits
                 try:
@@ -134,6 +137,7 @@ def _kill(process: subprocess.Popen[str]) -> None:
             process.kill()
 
 
-def _kill_all(running: set[subprocess.Popen[str]]) -> None:
-    for process in list(running):
-        _kill(process)
+def _kill_all(running: set[subprocess.Popen[str]], starting: threading.Lock) -> None:
+    with starting:  # a program that another thread is just starting is killed, too
+        for process in list(running):
+            _kill(process)

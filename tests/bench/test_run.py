@@ -141,7 +141,7 @@ def test_an_interrupted_run_is_resumed(tmp_path):
     with started(command, stderr=subprocess.PIPE) as process:
         wait_for(lambda: bench.load(tmp_path), process)
         process.send_signal(signal.SIGINT)
-        told = process.communicate(timeout=120)[1]
+        told = process.communicate(timeout=600)[1]
     assert process.returncode == 130
     assert told.splitlines()[-1] == "mfopt: error: interrupted"
     first = bench.load(tmp_path)

@@ -59,7 +59,7 @@ def folder(tmp_path, monkeypatch):
 def shell(*arguments, **options):
     """`mfopt` in a process of its own."""
     command = [sys.executable, "-m", "mfopt.cli", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=120, **options)
+    return subprocess.run(command, capture_output=True, text=True, timeout=600, **options)
 
 
 # ------------------------------------------------------------------------------------------------- the simulator
@@ -281,7 +281,7 @@ def test_an_interrupted_run_keeps_what_it_has_kills_its_programs_and_goes_on(fol
         # three programs run to their end, the others hang
         wait_for(lambda: told(folder / "study.db") and len(pids(folder)) > 3, process)
         process.send_signal(how)
-        out, err = process.communicate(timeout=120)
+        out, err = process.communicate(timeout=600)
     assert process.returncode == 130, err
     assert "ended    interrupted by the user" in out
     assert "the same command with --resume goes on" in out
@@ -306,7 +306,7 @@ def test_a_run_in_the_background_is_not_interrupted_by_ctrl_c(folder):
     command = [sys.executable, "-m", "mfopt.cli", "run", "plain.py", "--capital", "20", "--strategy", "random"]
     for sigint, code, message in [(signal.SIG_IGN, 0, "remains"), (signal.default_int_handler, 130, "interrupted")]:
         with started(command, sigint, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
-            out, _ = process.communicate(timeout=120)
+            out, _ = process.communicate(timeout=600)
         assert process.returncode == code
         assert message in out.splitlines()[0]
 

@@ -2,7 +2,7 @@
 
 import os
 import re
-import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import mfopt
+from tests.processes import started, wait_for
 
 ROOT = Path(__file__).resolve().parents[2]
 pytestmark = pytest.mark.posix_only
@@ -41,22 +42,47 @@ def laid_out(text, folder):
         (folder / name).chmod(0o755)
 
 
+def environment():
+    """In which `mfopt` and `python3` are those of this environment."""
+    return {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+
+
 def shell(script, folder):
-    environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
     return subprocess.run(
-        ["bash", "-c", script], cwd=folder, env=environment, capture_output=True, text=True, timeout=120
+        ["bash", "-c", script], cwd=folder, env=environment(), capture_output=True, text=True, timeout=600
     )
 
 
-@pytest.mark.skipif(shutil.which("timeout") is None, reason="the page interrupts a run with GNU timeout")
+def press_ctrl_c(script, folder):
+    """What a run prints that is interrupted when the first values have come in."""
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with started(["bash", "-c", script], cwd=folder, env=environment(), **pipes) as run:
+        wait_for(lambda: told(folder / "throw.db") >= 3, run)
+        run.send_signal(signal.SIGINT)
+        out, err = run.communicate(timeout=600)
+    assert run.returncode == 130, err
+    return out
+
+
+def told(path):
+    """How many trials of the study were told; 0 before there is one."""
+    try:
+        study = mfopt.Study.open(str(path))
+    except (mfopt.UnknownStudy, mfopt.NotAStorage):
+        return 0
+    study.close()
+    return len(study.history)
+
+
 def test_from_a_simulator_to_a_finished_parallel_run(tmp_path):
     text = page("README.md", "## From a simulator to a finished parallel run")
     laid_out(text, tmp_path)
     assert sorted(files(text)) == ["problem.py", "throw.py"]
     interrupted, resumed, rest = commands(text)
-    first = shell(interrupted, tmp_path)
-    assert first.returncode == 124, first.stderr  # how timeout reports that it had to end the command
-    assert "ended    interrupted by the user" in first.stdout
+    patience, command = interrupted.split("\\\n")
+    assert patience.split() == ["timeout", "--foreground", "-s", "INT", "6"]
+    out = press_ctrl_c(f"exec {command.strip()}", tmp_path)  # by what was done, not by the clock
+    assert "ended    interrupted by the user" in out
     second = shell(resumed, tmp_path)
     assert second.returncode == 0, second.stderr
     assert "of the capital 200.0 remains" in second.stdout

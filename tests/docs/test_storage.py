@@ -18,7 +18,7 @@ def test_the_programs_of_the_page_work(tmp_path):
     for name, text in programs.items():
         (tmp_path / name).write_text(text, encoding="utf-8")
     for name in ("run.py", "run.py", "look.py", "worker.py"):
-        done = subprocess.run([sys.executable, name], cwd=tmp_path, capture_output=True, text=True, timeout=120)
+        done = subprocess.run([sys.executable, name], cwd=tmp_path, capture_output=True, text=True, timeout=600)
         assert done.returncode == 0, done.stderr
     study = Study.open(tmp_path / "study.db")
     assert study.name == "wing"

@@ -12,6 +12,7 @@ PAGE = (DOCS / "theory.md").read_text(encoding="utf-8")
 NUMBER = r"[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?"
 
 
+@pytest.mark.rounding
 def test_the_worked_example_prints_what_the_page_says(tmp_path):
     code = re.search(r"```python\n# example\.py\n(.*?)```", PAGE, re.DOTALL)[1]
     expected = re.search(r"```text\n(.*?)```", PAGE, re.DOTALL)[1]

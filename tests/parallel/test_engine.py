@@ -100,7 +100,7 @@ def test_functions_that_cannot_be_pickled_are_refused_whatever_on_error_says(kin
 
 def test_functions_that_a_worker_cannot_import_are_refused(tmp_path):
     code = "import mfopt\ndef g(x): return 1.0\nmfopt.maximize([g], [(0, 1)], [1.0], 9.0, executor='processes', rng=0)"
-    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=600)
     assert done.returncode == 1
     assert "ExecutorError: functions must be importable by name" in done.stderr
 
@@ -110,7 +110,7 @@ def test_a_script_without_a_guard_is_told_so(tmp_path):
     script.write_text(
         "import mfopt\ndef g(x): return 1.0\nmfopt.maximize([g], [(0, 1)], [1.0], 9.0, executor='processes', rng=0)\n"
     )
-    done = subprocess.run([sys.executable, str(script)], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    done = subprocess.run([sys.executable, str(script)], cwd=tmp_path, capture_output=True, text=True, timeout=600)
     assert done.returncode == 1
     assert '`if __name__ == "__main__":`' in done.stderr
 
@@ -222,24 +222,24 @@ def test_the_time_limit_ends_the_loop_and_what_runs_is_told():
 @pytest.mark.posix_only
 def test_ctrl_c_ends_a_parallel_run_at_once_with_the_result_so_far(tmp_path):
     code = (
-        "import mfopt, os, signal, threading, time\n"
+        "import mfopt, os, signal, time\n"
         "from tests.parallel.functions import high\n"
         "def f(x):\n"
         "    if len(seen) < 5: return high(x)\n"
+        "    hanging.append(x)\n"
+        "    if len(hanging) == 3: os.kill(os.getpid(), signal.SIGINT)\n"
         "    time.sleep(600)\n"
-        "seen = []\n"
-        "def callback(o, t, y):\n"
-        "    seen.append(y)\n"
-        "    if len(seen) == 5: threading.Timer(0.2, os.kill, [os.getpid(), signal.SIGINT]).start()\n"
+        "seen, hanging = [], []\n"
+        "def callback(o, t, y): seen.append(y)\n"
         "opt = mfopt.Optimizer([(0, 1)] * 2, [1.0], capital=40.0, rng=0)\n"
         "r = mfopt.loop.run(opt, [f], executor='threads', workers=3, callback=callback)\n"
         "print(r.status, r.success, r.nfev >= 5, len(opt.pending), r.spent == r.nfev, r.fun == max(seen))\n"
     )
     start = time.monotonic()
     with started([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
-        out, err = process.communicate(timeout=120)
+        out, err = process.communicate(timeout=600)
     assert out == "3 False True 3 True True\n", err
-    assert time.monotonic() - start < 100  # an evaluation takes 600
+    assert time.monotonic() - start < 300  # an evaluation takes 600
 
 
 # --------------------------------------------------------------------------------------- timeouts, retries, losses

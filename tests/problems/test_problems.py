@@ -42,6 +42,7 @@ def test_the_optimum_is_the_value_at_the_argmax(name):
     assert problem.functions[-1](problem.argmax) == pytest.approx(problem.optimum, rel=1e-14)
 
 
+@pytest.mark.rounding
 @pytest.mark.parametrize("name", QUICK)
 def test_no_local_search_climbs_above_the_optimum(name):
     problem = problems.get(name)

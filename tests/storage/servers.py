@@ -92,7 +92,7 @@ class Server:
             stdout=subprocess.DEVNULL,  # the server inherits it: a pipe would never end
             stderr=subprocess.DEVNULL,
             cwd=self._directory,
-            timeout=120,
+            timeout=600,
             **as_user,
         )
         if done.returncode:

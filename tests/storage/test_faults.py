@@ -417,7 +417,7 @@ def test_a_file_that_cannot_be_written_is_called_so(tmp_path):
             [sys.executable, "-c", _READ_ONLY, str(directory / "a.db"), str(directory / "new.db")],
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=600,
             cwd=Path(__file__).parents[2],
         )
     finally:

@@ -367,7 +367,7 @@ print(len(opt.history), len(opt.pending))
 
 @pytest.mark.posix_only
 def test_a_study_survives_a_fork(storage):
-    done = subprocess.run([sys.executable, "-c", _FORK, storage], capture_output=True, text=True, timeout=120)
+    done = subprocess.run([sys.executable, "-c", _FORK, storage], capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr
     assert done.stdout == "21 0\n"
 

@@ -10,14 +10,14 @@ from tests.theory import gp_runs
 SEEDS = range(8)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")  # expensive to make
 def lines():
     """Problems on a line with the runs of MF-GP-UCB on them."""
     problems = [gp_runs.line(zeta, seed) for seed in SEEDS for zeta in (0.3, 1.0)]
     return [(problem, gp_runs.run(problem, 400.0, seed)) for seed, problem in enumerate(problems)]
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")  # expensive to make
 def squares():
     """By ζ: problems on a square with the runs of both methods on them."""
     return {

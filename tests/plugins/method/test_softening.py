@@ -16,7 +16,8 @@ def test_order_and_everything_below_the_location_stay(softening, one, other):
     low, high = sorted([one, other])
     assert softening.value(low) <= softening.value(high)
     assert softening.value(min(low, softening.location)) == min(low, softening.location)
-    assert softening.value(high) <= high + 1e-9 * abs(high)
+    rounding = 4 * np.finfo(float).eps * abs(softening.location)  # of high − location, where both nearly cancel
+    assert softening.value(high) <= high + 1e-9 * abs(high) + rounding
 
 
 @given(SOFTENINGS, st.floats(-50.0, 50.0))
