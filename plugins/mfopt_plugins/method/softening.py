@@ -20,7 +20,7 @@ from mfopt.protocols import Array
 
 
 @dataclass(frozen=True)
-class Softening:
+class AsinhSoftening:
     """w for the location m, the unit s > 0 and the strength a ≥ 0; a = 0 leaves everything as it is."""
 
     location: float = 0.0

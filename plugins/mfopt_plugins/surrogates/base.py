@@ -10,7 +10,7 @@ import numpy as np
 
 from mfopt.hooks import Rows
 from mfopt.protocols import Array, Model
-from mfopt_plugins.method.softening import Softening
+from mfopt_plugins.method.softening import AsinhSoftening
 from mfopt_plugins.surrogates.coupled.model import CoupledGP
 from mfopt_plugins.surrogates.given import Given
 from mfopt_plugins.surrogates.gp.evidence import choose_softening
@@ -43,7 +43,7 @@ class KernelSurrogate(Generic[Process]):
         """Learn one kernel for all these models from their rows, (u, y) each, and condition each on its own alone."""
         fit_together(require_all(GPModel, models), rows, rng)
 
-    def softening(self, u: Array, y: Array, rng: np.random.Generator) -> Softening:
+    def softening(self, u: Array, y: Array, rng: np.random.Generator) -> AsinhSoftening:
         """How these values are to be softened to suit the kernel."""
         return choose_softening(partial(self.model, u.shape[1]), u, y, rng, self._given)
 

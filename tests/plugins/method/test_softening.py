@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mfopt_plugins.method.softening import Softening
+from mfopt_plugins.method.softening import AsinhSoftening
 
 NUMBERS = st.floats(-1e6, 1e6)
-SOFTENINGS = st.builds(Softening, NUMBERS, st.floats(1e-3, 1e3), st.floats(0.1, 2.0))
+SOFTENINGS = st.builds(AsinhSoftening, NUMBERS, st.floats(1e-3, 1e3), st.floats(0.1, 2.0))
 
 
 @given(SOFTENINGS, NUMBERS, NUMBERS)
@@ -26,7 +26,7 @@ def test_the_inverse_takes_it_back(softening, t):
     assert softening.inverse(softening(np.array(y))) == pytest.approx(y, rel=1e-9, abs=1e-9 * softening.unit)
 
 
-@given(st.builds(Softening, st.floats(-10, 10), st.floats(0.5, 2.0), st.floats(0.1, 2.0)), st.floats(-20.0, 20.0))
+@given(st.builds(AsinhSoftening, st.floats(-10, 10), st.floats(0.5, 2.0), st.floats(0.1, 2.0)), st.floats(-20.0, 20.0))
 def test_the_slope_is_that_of_differences(softening, y):
     step = 1e-4
     central = (softening.value(y + step) - softening.value(y - step)) / (2 * step)
@@ -35,11 +35,11 @@ def test_the_slope_is_that_of_differences(softening, y):
 
 def test_without_strength_nothing_changes():
     y = np.array([-3.0, 0.0, 7.5, np.inf])
-    for same in (Softening()(y), Softening().inverse(y)):
+    for same in (AsinhSoftening()(y), AsinhSoftening().inverse(y)):
         np.testing.assert_array_equal(same, y)
-    np.testing.assert_array_equal(Softening().log_slope(y[:3]), np.zeros(3))
+    np.testing.assert_array_equal(AsinhSoftening().log_slope(y[:3]), np.zeros(3))
 
 
 def test_what_is_infinite_stays_infinite():
-    softening = Softening(1.0, 2.0, 1.0)
+    softening = AsinhSoftening(1.0, 2.0, 1.0)
     assert softening.inverse(np.array([np.inf, 1e9])).tolist() == [np.inf, np.inf]

@@ -10,7 +10,7 @@ import numpy as np
 from mfopt.hooks import Softening, SoftensValues, serving
 from mfopt.protocols import Array, Problem
 from mfopt_plugins.method.observations import Observations
-from mfopt_plugins.method.softening import Softening as Asinh
+from mfopt_plugins.method.softening import AsinhSoftening
 
 ENOUGH = 10  # values at one fidelity before they are asked; again when they have doubled
 
@@ -27,7 +27,7 @@ class Softener:
 
     def __init__(self, judge: SoftensValues | None) -> None:
         self._judge = judge
-        self.softening = Asinh()
+        self.softening = AsinhSoftening()
         self.active = False
         self.due_at = inf if judge is None else ENOUGH
 

@@ -11,7 +11,7 @@ from collections.abc import Callable
 import numpy as np
 
 from mfopt.protocols import Array
-from mfopt_plugins.method.softening import Softening
+from mfopt_plugins.method.softening import AsinhSoftening
 from mfopt_plugins.surrogates.given import Given
 from mfopt_plugins.surrogates.gp.model import GPModel
 from mfopt_plugins.surrogates.gp.process import Process
@@ -23,20 +23,20 @@ DECISIVE = 5.0
 
 def choose_softening(
     model: Callable[[], GPModel[Process]], u: Array, y: Array, rng: np.random.Generator, given: Given
-) -> Softening:
+) -> AsinhSoftening:
     """The softening of the values y at the points u under models that `model` makes.
 
     None, which is strength 0, where a scale or a mean is given: that is in the unit of y.
     """
     if given.scale is not None or given.mean is not None:
-        return Softening()
-    none = Softening(float(np.mean(y)), float(np.std(y)))
+        return AsinhSoftening()
+    none = AsinhSoftening(float(np.mean(y)), float(np.std(y)))
     if not none.unit > 1e-14 * abs(none.location):
-        return Softening()
+        return AsinhSoftening()
     u, y = thin([(u, y)], rng)[0]
     least, best, seed = -np.inf, none, int(rng.integers(2**32))
     for strength in (0.0, *STRENGTHS):
-        softening = Softening(none.location, none.unit, strength)
+        softening = AsinhSoftening(none.location, none.unit, strength)
         fitted = model()
         fitted.fit(u, softening(y), np.random.default_rng(seed))  # the same starts for all
         value = fitted.gp.log_marginal_likelihood() + float(softening.log_slope(y).sum())
