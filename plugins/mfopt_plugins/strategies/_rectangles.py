@@ -6,6 +6,10 @@
 Potentially optimal (Jones et al., 1993, definition 4.1, for maximisation): for some K > 0 a rectangle j has the largest
 value_j + K size_j, and it exceeds the best value by at least ε times the spread of values. Geometrically these are
 corners of the upper right hull of the points (size, value).
+
+Not mfopt_core.Direct, which searches a bound: that is told whole rounds of exact values, while here values come one by
+one, may change (pending queries are guessed) and may fail. The spread is taken from the median, not from the worst
+value: a user's function may have a penalty somewhere, which must not make every gain look small; a bound has none.
 """
 
 from __future__ import annotations
