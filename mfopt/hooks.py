@@ -203,6 +203,11 @@ class _WithDefaults(AcquisitionDefaults):
 
     def __init__(self, acquisition: Acquisition) -> None:
         self._acquisition = acquisition
+        # Asked once: isinstance with a protocol is slow, and these are called for every batch.
+        self._pieces = acquisition.pieces if isinstance(acquisition, HasPieces) else super().pieces
+        self._recurring = acquisition.recurring if isinstance(acquisition, KeepsRecurring) else acquisition
+        self._argmax = acquisition.argmax if isinstance(acquisition, FindsArgmax) else super().argmax
+        self._rows = acquisition.rows if isinstance(acquisition, CountsRows) else super().rows
 
     def __call__(self, u: Array) -> Array:
         return self._acquisition(u)
@@ -211,21 +216,17 @@ class _WithDefaults(AcquisitionDefaults):
         return self._acquisition.gradient(u)
 
     def pieces(self, u: Array) -> tuple[Array, Array]:
-        inner = self._acquisition
-        return inner.pieces(u) if isinstance(inner, HasPieces) else super().pieces(u)
+        return self._pieces(u)
 
     def recurring(self, u: Array) -> Array:
-        inner = self._acquisition
-        return inner.recurring(u) if isinstance(inner, KeepsRecurring) else inner(u)
+        return self._recurring(u)
+
+    def argmax(self, points: Array, avoid: BoolArray | None) -> int:
+        return self._argmax(points, avoid)
 
     @property
     def rows(self) -> int:
-        inner = self._acquisition
-        return inner.rows if isinstance(inner, CountsRows) else 1
-
-    def argmax(self, points: Array, avoid: BoolArray | None) -> int:
-        inner = self._acquisition
-        return inner.argmax(points, avoid) if isinstance(inner, FindsArgmax) else super().argmax(points, avoid)
+        return self._rows
 
 
 def with_defaults(acquisition: Acquisition) -> FullAcquisition:

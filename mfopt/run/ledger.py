@@ -60,7 +60,9 @@ class Ledger:
         """
         match event:
             case Asked():
-                return self._enter_ask(event)
+                view = self.view()
+                self.hand_out(event)
+                return view
             case Refused(message, which):
                 view = self.view()
                 self.exhausted = Exhausted(message, which)
@@ -81,14 +83,14 @@ class Ledger:
                 self.exhausted = None
                 return None
 
-    def _enter_ask(self, event: Asked) -> View:
-        view = self.view()
+    def hand_out(self, event: Asked) -> Trial:
+        """Enter an ask that the strategy has just answered itself; the trial that is pending now."""
         trial = Trial(event.id, event.x, event.fidelity, event.cost, self._domain.locate(event.u), event.reason)
         self._pending[event.id] = trial, Query(event.id, event.u, event.fidelity)
         self.capital.promise(event.fidelity)
         self.next_id = event.id + 1
         self._asks += 1
-        return view
+        return trial
 
     def _append(self, id: int, x: Array, index: int | None, m: int, y: float | None, cost: float) -> None:
         self.history.append(id, x, m, y, cost)

@@ -145,9 +145,9 @@ class Session:
     def hand_out(self, event: Asked) -> Trial:
         """Make what the strategy suggested a pending trial; within `ask_transaction`."""
         self.log.write(event)
-        self.ledger.enter(event)  # the view that it returns is the one that the strategy has just answered
+        trial = self.ledger.hand_out(event)
         self._handed_out.append(event.id)
-        return self.ledger.trial(event.id)
+        return trial
 
     # ----------------------------------------------------------------------------------------- the strategy
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import erfcx, log_ndtr, ndtr
 
+from mfopt.hooks import AcquisitionDefaults
 from mfopt.protocols import Acquisition, Array, Model
 
 _LOG_ROOT_2PI = 0.5 * float(np.log(2 * np.pi))
@@ -42,7 +43,7 @@ def _density(z: Array) -> Array:
     return np.asarray(np.exp(-0.5 * z**2 - _LOG_ROOT_2PI))
 
 
-class ExpectedImprovement:
+class ExpectedImprovement(AcquisitionDefaults):
     """log(EI/unit), EI(u) = E max(0, f(u) − incumbent) = σ h((μ − incumbent)/σ); `unit` is a typical size of values."""
 
     def __init__(self, model: Model, incumbent: float, unit: float = 1.0) -> None:
@@ -73,7 +74,7 @@ class ExpectedImprovement:
         return (mean - self._incumbent) / sigma, sigma
 
 
-class ProbabilityOfImprovement:
+class ProbabilityOfImprovement(AcquisitionDefaults):
     """log Φ((μ − incumbent − margin)/σ), the probability that f(u) beats the incumbent by `margin`."""
 
     def __init__(self, model: Model, incumbent: float, margin: float, unit: float = 1.0) -> None:
@@ -96,7 +97,7 @@ class ProbabilityOfImprovement:
         return np.asarray(log_ndtr(z)), np.asarray(ratio[:, None] * (dmean - z[:, None] * dsigma))
 
 
-class Tamed:
+class Tamed(AcquisitionDefaults):
     """A logarithmic acquisition whose far tail is drawn in: v ≥ −c stays, below it becomes −c (1 + log(−v/c)).
 
     The order of points stays the same. Near noiseless data log EI falls to −1e20, and a maximiser that scales by the

@@ -8,6 +8,7 @@ from typing import cast
 
 import numpy as np
 
+from mfopt.hooks import AcquisitionDefaults
 from mfopt.protocols import Array, CovariantModel, Query, Suggestion, Surrogate, View
 from mfopt_plugins.method.improvement import ExpectedImprovement, Tamed
 from mfopt_plugins.method.models import FidelityModels
@@ -20,7 +21,7 @@ _NUGGET = 1e-4  # of the range of values: deviation of a noise that is always th
 _LEAST = 1e-8  # correlation that passes for none
 
 
-class AugmentedImprovement:
+class AugmentedImprovement(AcquisitionDefaults):
     """log of Huang et al.'s augmented expected improvement of position k at u,
 
         EI_M(u) · |corr(f_k(u), f_M(u))| · (1 − η_k/√(σ_k²(u) + η_k²)) · λ_M/λ_k
