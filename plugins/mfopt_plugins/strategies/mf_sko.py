@@ -58,7 +58,8 @@ class AugmentedImprovement:
         correlation = self._log_correlation(cov, var, top)
         # ∂ log |c|/√(v w) = ∂c/c − ½ ∂v/v − ½ ∂w/w; nothing where the correlation passes for none or for 1.
         # Zeros are left out by themselves: NumPy's logarithm of _LEAST may be above Python's by its last bit.
-        inside = (cov * var * top != 0.0) & (correlation > log(_LEAST)) & (correlation < 0.0)
+        nonzero = (cov != 0.0) & (var > 0.0) & (top > 0.0)
+        inside = nonzero & (correlation > log(_LEAST)) & (correlation < 0.0)
         c, v, w = (np.where(inside, part, 1.0)[:, None] for part in (cov, var, top))
         by_correlation = dcov / c - 0.5 * dvar / v - 0.5 * dtop / w
         return value + correlation, slope + np.where(inside[:, None], by_correlation, 0.0)
