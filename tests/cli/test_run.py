@@ -16,6 +16,7 @@ from mfopt.cli.problem_file import load
 from mfopt.errors import EvaluationError, EvaluationTimeout
 from mfopt.parallel.simulator import Simulator
 from tests.processes import ends, started, wait_for
+from tests.storage.studies import told
 
 PROGRAM = """\
 import json, os, sys, time
@@ -256,16 +257,6 @@ def pids(folder):
     """Of the programs that were started, in their order."""
     path = folder / "started"
     return [int(line) for line in path.read_text().splitlines()] if path.exists() else []
-
-
-def told(path):
-    """How many trials of the only study were told; 0 before there is one."""
-    try:
-        study = mfopt.Study.open(path)
-    except (mfopt.UnknownStudy, mfopt.NotAStorage):
-        return 0
-    study.close()
-    return len(study.history)
 
 
 @pytest.mark.posix_only

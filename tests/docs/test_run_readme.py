@@ -11,6 +11,7 @@ import pytest
 
 import mfopt
 from tests.processes import started, wait_for
+from tests.storage.studies import told
 
 ROOT = Path(__file__).resolve().parents[2]
 pytestmark = pytest.mark.posix_only
@@ -62,16 +63,6 @@ def press_ctrl_c(script, folder):
         out, err = run.communicate(timeout=600)
     assert run.returncode == 130, err
     return out
-
-
-def told(path):
-    """How many trials of the study were told; 0 before there is one."""
-    try:
-        study = mfopt.Study.open(str(path))
-    except (mfopt.UnknownStudy, mfopt.NotAStorage):
-        return 0
-    study.close()
-    return len(study.history)
 
 
 def test_from_a_simulator_to_a_finished_parallel_run(tmp_path):

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from mfopt import Box, Optimizer
+from mfopt import Box, NotAStorage, Optimizer, Study, UnknownStudy
 from mfopt.protocols import Suggestion
 from tests.storage.runs import bits
 
@@ -36,3 +36,13 @@ class Custom:
 
     def tell(self, record):
         self.told += 1
+
+
+def told(path):
+    """How many trials of the only study were told; 0 before there is one."""
+    try:
+        study = Study.open(path)
+    except (UnknownStudy, NotAStorage):
+        return 0
+    study.close()
+    return len(study.history)
