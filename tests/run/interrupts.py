@@ -2,8 +2,12 @@
 
 import os
 import sys
+from pathlib import Path
 
-ROOMS = [f"{os.sep}mfopt{os.sep}{room}{os.sep}" for room in ("run", "storage")]
+import mfopt
+
+PACKAGE = f"{Path(mfopt.__file__).parent}{os.sep}"
+OURS = tuple(f"{PACKAGE}{name}" for name in (f"run{os.sep}", f"storage{os.sep}", "optimizer.py"))
 
 
 class Interrupt:
@@ -19,9 +23,7 @@ class Interrupt:
         sys.settrace(None)
 
     def called(self, frame, event, argument):
-        name = frame.f_code.co_filename
-        ours = any(room in name for room in ROOMS) or name.endswith("optimizer.py")
-        return self.line if ours and "tests" not in name else None
+        return self.line if frame.f_code.co_filename.startswith(OURS) else None
 
     def line(self, frame, event, argument):
         if event == "line":
