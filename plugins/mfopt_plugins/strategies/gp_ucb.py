@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from mfopt_plugins.strategies.ucb.strategy import Mode, UCBStrategy
 
 
-@dataclass(eq=False, repr=False)
 class GPUCB(UCBStrategy):
     """GP-UCB (Srinivas et al.) on the target alone; other fidelities' data are ignored.
 
@@ -18,12 +15,16 @@ class GPUCB(UCBStrategy):
     delta, a, b      theory mode: δ and the constants of the kernel (see mfopt.theory).
     """
 
-    mode: Mode = "practical"
-    initial_capital: float | None = None
-    beta_factor: float = 0.2
-    delta: float = 0.1
-    a: float = 1.0
-    b: float = 1.0
+    def __init__(
+        self,
+        mode: Mode = "practical",
+        initial_capital: float | None = None,
+        beta_factor: float = 0.2,
+        delta: float = 0.1,
+        a: float = 1.0,
+        b: float = 1.0,
+    ) -> None:
+        super().__init__(mode=mode, initial_capital=initial_capital, beta_factor=beta_factor, delta=delta, a=a, b=b)
 
     def fidelities(self, count: int) -> tuple[int, ...]:
         """The target alone."""

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-
-from mfopt_plugins.strategies.ucb.strategy import Mode, UCBStrategy
+from mfopt_plugins.strategies.ucb.strategy import UCBStrategy
 
 
-@dataclass(eq=False, repr=False)
 class MFGPUCB(UCBStrategy):
     """Multi-fidelity GP-UCB, Algorithm (mfgpucb), on all fidelities of the problem; with one it is GP-UCB.
 
@@ -39,18 +35,3 @@ class MFGPUCB(UCBStrategy):
     With surrogate="ar1" (one for all fidelities) the bounds φ_m are those of one joint posterior, in which cheap values
     also narrow the target's bound; not in the paper either.
     """
-
-    mode: Mode = "practical"
-    zetas: Sequence[float | None] | None = None
-    gammas: Sequence[float] | None = None
-    initial_capital: float | None = None
-    beta_factor: float = 0.2
-    gamma_shrink: float = 1.0
-    delta: float = 0.1
-    xi: float = 1.0
-    a: float = 1.0
-    b: float = 1.0
-    affine: bool = False
-    doubt: bool = True
-    coupled: bool = True
-    softened: bool = True

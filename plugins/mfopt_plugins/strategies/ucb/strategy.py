@@ -71,11 +71,11 @@ class _Choice:
         return replace(self, k=k, text=text)
 
 
+@dataclass(eq=False, repr=False)
 class UCBStrategy(Cycle):
     """The upper confidence bound method on the fidelities that `fidelities` picks.
 
-    The options are attributes, which a subclass sets in its constructor; what they mean stands in MFGPUCB. Those below
-    hold where a method does not offer the option.
+    The fields are the options of mf-gp-ucb, whose class says what they mean; gp-ucb offers some of them.
     """
 
     mode: Mode = "practical"
@@ -89,9 +89,9 @@ class UCBStrategy(Cycle):
     a: float = 1.0
     b: float = 1.0
     affine: bool = False
-    doubt: bool = False
-    coupled: bool = False
-    softened: bool = False
+    doubt: bool = True
+    coupled: bool = True
+    softened: bool = True
 
     def __post_init__(self) -> None:
         """Refuse options that make no sense."""
