@@ -1,4 +1,4 @@
-"""Fidelities: the functions f⁽¹⁾, ..., f⁽ᴹ⁾ = f from cheap to dear, with what is known of each."""
+"""Fidelities: the functions f⁽¹⁾, ..., f⁽ᴹ⁾ = f from cheap to expensive, with what is known of each."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Names with options, as one writes them on a command line: "mf-gp-ucb:beta_factor=0.4,surrogate=matern".
 
-A value is a Python literal (a number, True, None, a list, a quoted string); what is not a literal is a string as it
-stands.
+A value is a Python literal (a number, True, None, a list, a quoted string); anything else is taken as a
+string.
 """
 
 from __future__ import annotations

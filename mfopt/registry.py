@@ -2,9 +2,9 @@
 
 A distribution offers a plugin under one of three groups; the name is looked up only when it is used, and listing
 imports nothing. What an entry point names is called without arguments (a class, usually) and its result checked
-against the protocol of its group. A plugin that cannot be loaded disturbs nobody until it is asked for by name.
-Two distributions may not give one name to different things: using that name is an error that names both, all
-other names keep working.
+against the protocol of its group. A plugin that cannot be loaded does not affect the others; the error appears when
+it is used. Two distributions may not give one name to different things: using that name is an error that names both,
+all other names keep working.
 """
 
 from __future__ import annotations

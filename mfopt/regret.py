@@ -39,7 +39,7 @@ def simple_regret(
     """S(Λ) = f* − max f⁽ᴹ⁾ over the target queries within capital Λ, eq. (Sn) for capital: (capital, regret).
 
     One entry per query told: the capital spent after it and the regret then, +∞ before the first target value. Failed
-    queries cost but bring no value. `target` is the target's index M − 1; by default the highest fidelity that occurs,
+    queries cost but give no value. `target` is the target's index M − 1; by default the highest fidelity that occurs,
     which is wrong for a run that never reached its target.
     """
     capital, gap, counts = _target_gaps(history, optimum, direction, target)

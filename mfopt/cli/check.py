@@ -22,7 +22,12 @@ _COLUMNS = ("id", "fidelity", "y", "cost", "status")  # what History.to_datafram
 
 
 def add(commands: Subparsers) -> None:
-    parser = commands.add_parser("check", help="say which cheap fidelities are worth using, from paired evaluations")
+    parser = commands.add_parser(
+        "check",
+        help="say which cheap fidelities are worth using, from paired evaluations",
+        description="Judge each cheap fidelity from points that were evaluated at it and at the target: use it, use it "
+        "after an affine correction, or drop it.",
+    )
     parser.add_argument("source", help="a CSV file with columns for x, fidelity and y, or a synthetic problem's name")
     parser.add_argument("--costs", type=float, nargs="+", help="one per fidelity (default: the mean costs in the file)")
     parser.add_argument("--minimize", action="store_true", help="the values are to be minimised")

@@ -18,7 +18,7 @@ def add(commands: Subparsers) -> None:
     parser = commands.add_parser(
         "history",
         help="the trials of a study",
-        description="List what was told, in that order; then, with --pending, the trials that are out.",
+        description="List what was told, in that order; then, with --pending, the pending trials.",
     )
     add_storage(parser)
     form = parser.add_mutually_exclusive_group()

@@ -73,7 +73,7 @@ class DaskPool:
             return False
         threads = sum(self._client.nthreads().values())
         self._client.run(_kill_worker, nanny=True, workers=[address])
-        # What is submit_to before the new one is there would queue elsewhere, with its timeout running.
+        # What is submitted before the new one is there would queue elsewhere, with its timeout running.
         give_up = time.monotonic() + _PATIENCE
         while time.monotonic() < give_up:
             now = self._client.nthreads()

@@ -18,7 +18,7 @@ Function = Callable[[Array], Any]
 
 @dataclass(frozen=True)
 class Failure:
-    """Why an evaluation brought no value."""
+    """Why an evaluation gave no value."""
 
     exception: BaseException
     traceback: str = ""  # of an exception that was raised in another process

@@ -22,7 +22,7 @@ from mfopt.protocols import Array
 class Simulator:
     """A program that is started for each evaluation.
 
-    command    the program and its arguments, as a list or as one string that is split as a shell would; no shell is
+    command    the program and its arguments, as a list, or as one string, split as a shell would; no shell is
                involved
     names      of the coordinates of x
     fidelity   its number, and
@@ -31,7 +31,7 @@ class Simulator:
 
     It reads one JSON object from stdin, {"x": {name: value, ...}, "fidelity": 0, "name": "coarse"}, and prints the
     value as the last line of stdout: a number, or a JSON object with a number "value". Whatever it prints before is
-    passed over. Any other last line, and an exit code other than 0, is an EvaluationError with the last line of stderr.
+    ignored. Any other last line, and an exit code other than 0, is an EvaluationError with the last line of stderr.
     """
 
     def __init__(

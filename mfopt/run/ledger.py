@@ -139,7 +139,7 @@ class Ledger:
         return ours
 
     def why_done(self, strategy_is_done: Callable[[], bool]) -> Exhausted | None:
-        """Why no trial is to be had, or None; the strategy is asked only where X is finite and noise is not known."""
+        """Why there is no further trial, or None; the strategy is asked only where X is finite and noise unknown."""
         left, price = self.capital.remaining, self.costs[-1]
         if left < price:
             return Exhausted(

@@ -174,7 +174,7 @@ class Session:
             self._strategist = None
 
     def why_done(self) -> Exhausted | None:
-        """Why no trial is to be had, or None."""
+        """Why there is no further trial, or None."""
         return self.ledger.why_done(lambda: self.strategist().is_exhausted(self.ledger.queries))
 
     def prepare(self, n: int) -> None:

@@ -79,8 +79,8 @@ class Strategist:
             self._warned = True
             what = f"trial {event.id}" if isinstance(event, Asked) else "an ask that was refused"
             warnings.warn(
-                f"the strategy would now choose otherwise than the record says, first at {what}: another version or "
-                "another processor than the study was made with; the recorded trials hold, later ones may differ",
+                f"the strategy would now choose something else than was recorded, first at {what}: another version or "
+                "another CPU than the study was made with; the recorded trials hold, later ones may differ",
                 ReplayWarning,
                 stacklevel=2,
             )

@@ -64,7 +64,7 @@ def add(commands: Subparsers) -> None:
         "--executor",
         metavar="E",
         help="threads, processes, or the address of a Dask scheduler, tcp://host:8786 "
-        "(default: processes for functions; programs have threads, also with processes)",
+        "(default: processes for functions; programs are always started from threads)",
     )
     how.add_argument("--timeout", type=float, metavar="S", help="an evaluation that takes longer has failed")
     how.add_argument("--retries", type=int, metavar="N", help="try a failed evaluation again, N times (default: 0)")

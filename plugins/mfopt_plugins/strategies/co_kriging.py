@@ -19,7 +19,7 @@ class CoKriging(JointStrategy):
 
     The fidelity: as in the reference, an infill point is evaluated at every fidelity, so that the data stay nested.
     Here it is asked for at the cheapest fidelity first and then one after the other up to the target; fidelities that
-    know the point, or after which λ_M could not be paid any more, are passed over. If one of these evaluations fails,
+    know the point, or after which λ_M could not be paid any more, are skipped. If one of these evaluations fails,
     the rest of the point is dropped. So a point costs λ_1 + ... + λ_M, whatever the cheap values say, and after the
     initial design cheap values are not used to explore.
 

@@ -1,4 +1,4 @@
-"""When the values of a run are softened (method/softening.py), and what is told of it in the unit of y."""
+"""When the values of a run are softened (method/softening.py), and how terms of φ are then shown in the unit of y."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from mfopt.protocols import Array, Problem
 from mfopt_plugins.method.observations import Observations
 from mfopt_plugins.method.softening import Softening as Asinh
 
-ENOUGH = 10  # values at one fidelity before they are asked; again when they have doubled
+ENOUGH = 10  # values at one fidelity before they are judged; again when their number has doubled
 
 
 class Softener:
@@ -32,7 +32,7 @@ class Softener:
         self.due_at = inf if judge is None else ENOUGH
 
     def judge(self, observations: Observations, rng: np.random.Generator) -> bool:
-        """Ask the values; whether they are to be softened from now on."""
+        """Judge the values; True if they are to be softened from now on."""
         counts = observations.counts
         k = max(range(len(counts)), key=lambda k: counts[k])
         if self._judge is None or counts[k] < self.due_at:

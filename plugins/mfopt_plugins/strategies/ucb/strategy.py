@@ -74,8 +74,8 @@ class _Choice:
 class UCBStrategy(Cycle):
     """The upper confidence bound method on the fidelities that `fidelities` picks.
 
-    The options are attributes, which a subclass sets in its constructor; what they mean stands in MFGPUCB. Those below
-    hold where a method does not offer the option.
+    The options are attributes, which a subclass sets in its constructor; MFGPUCB explains them. The values
+    below hold where a method does not offer the option.
     """
 
     mode: Mode = "practical"
