@@ -18,7 +18,7 @@ from typing import Any, overload
 
 import numpy as np
 
-from mfopt.checks import integer, shown
+from mfopt.checks import integer, show
 from mfopt.errors import AlreadyTold, Exhausted, InputError
 from mfopt.fidelities import Fidelity
 from mfopt.hooks import TurnsSign
@@ -165,7 +165,7 @@ class Optimizer:
         def add(ledger: Ledger) -> list[Added]:
             remaining = ledger.capital.remaining
             if min(costs) < 0.0 or sum(costs) > remaining:
-                raise InputError(f"cost must be from 0 to the remaining {remaining}, got {shown(cost)}")
+                raise InputError(f"cost must be from 0 to the remaining {remaining}, got {show(cost)}")
             return [Added(ledger.next_id + k, *row) for k, row in enumerate(rows)]
 
         self._session.record(add)
@@ -267,4 +267,4 @@ class Optimizer:
         """
         session = self._session
         session.refresh()
-        return session.log.expired() == 0 and session.why_done() is not None
+        return session.log.count_expired() == 0 and session.why_done() is not None

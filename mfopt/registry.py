@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
-from mfopt.checks import one_or_each, shown
+from mfopt.checks import one_or_each, show
 from mfopt.errors import MfoptError, PluginError, UnknownPlugin
 from mfopt.hooks import DescribesOptions
 from mfopt.options import check_options
@@ -186,4 +186,4 @@ def _distribution(point: EntryPoint) -> tuple[str, str]:
 
 def _describe(given: object) -> str:
     kind = type(given)
-    return shown(given) if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
+    return show(given) if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"

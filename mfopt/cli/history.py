@@ -10,6 +10,7 @@ from typing import Any
 
 from mfopt.cli._shared import add_storage, by_name, open_study
 from mfopt.cli.command import ExitCode, Subparsers
+from mfopt.run.history import column_name
 from mfopt.run.tables import align
 from mfopt.study import Study
 
@@ -33,7 +34,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     if arguments.json:
         print(json.dumps(rows, indent=1))
         return ExitCode.DONE
-    names = ["id", *(_column(name) for name in study.domain.names), "fidelity", "y", "cost", "status"]
+    names = ["id", *(column_name(name) for name in study.domain.names), "fidelity", "y", "cost", "status"]
     cells = [[_text(row["x"][name]) for name in study.domain.names] for row in rows]
     lines = [
         [str(row["id"]), *x, str(row["fidelity"]), _text(row["y"]), _text(row["cost"]), row["status"]]
@@ -70,11 +71,6 @@ def _list_trials(study: Study, pending: bool) -> list[dict[str, Any]]:
         }
         rows.append({**row, "status": "pending"})
     return rows
-
-
-def _column(name: str) -> str:
-    """As History.to_dataframe has it."""
-    return f"x.{name}" if name in ("id", "fidelity", "y", "cost", "status") else name
 
 
 def _text(value: float | None) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mfopt.checks import shown
+from mfopt.checks import show
 from mfopt.domains.box import Box
 from mfopt.errors import InputError
 from mfopt.protocols import Domain
@@ -17,5 +17,5 @@ def as_domain(given: object) -> Domain:
     if isinstance(given, list | tuple | np.ndarray):
         return Box(given)
     raise InputError(
-        f"domain must be a mfopt.Box, a mfopt.FiniteSet, another Domain or a list of (lo, hi) pairs, got {shown(given)}"
+        f"domain must be a mfopt.Box, a mfopt.FiniteSet, another Domain or a list of (lo, hi) pairs, got {show(given)}"
     )

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from mfopt import registry
-from mfopt.checks import printable_name, shown
+from mfopt.checks import printable_name, show
 from mfopt.domains import as_domain
 from mfopt.domains.box import Box
 from mfopt.domains.dimensions import Real
@@ -223,7 +223,7 @@ def _flatten(path: str, value: Any) -> dict[str, Any]:
 
 
 def _show(flat: Mapping[str, Any], key: str) -> str:
-    return shown(flat[key]) if key in flat else "nothing"
+    return show(flat[key]) if key in flat else "nothing"
 
 
 def _class_name(given: object) -> str:

@@ -7,7 +7,7 @@ from math import inf
 
 import numpy as np
 
-from mfopt.hooks import Softening, SoftensValues, serving
+from mfopt.hooks import Softening, SoftensValues, shared_surrogate
 from mfopt.protocols import Array, Problem
 from mfopt_plugins.method.observations import Observations
 from mfopt_plugins.method.softening import Softening as Asinh
@@ -53,10 +53,10 @@ class Softener:
         return middle, upper - middle, zetas, bound, threshold - middle
 
 
-def judge_of(problem: Problem, used: Sequence[int]) -> SoftensValues | None:
+def find_judge(problem: Problem, used: Sequence[int]) -> SoftensValues | None:
     """The surrogate that serves all these fidelities, if it can judge values and none of them has a known noise.
 
     Noise is known in the unit of y, so it holds for values as they are.
     """
-    one = serving([problem.surrogates[m] for m in used])
+    one = shared_surrogate([problem.surrogates[m] for m in used])
     return one if isinstance(one, SoftensValues) and not any(problem.noises[m] for m in used) else None
