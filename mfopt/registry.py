@@ -22,8 +22,10 @@ from mfopt.options import check_options
 
 SURROGATES, MAXIMISERS, STRATEGIES = "mfopt.surrogates", "mfopt.maximisers", "mfopt.strategies"
 
-# Per group: the word for one, and for each method the names of its parameters as the framework passes them.
-_WORDS = {SURROGATES: "surrogate", MAXIMISERS: "maximiser", STRATEGIES: "strategy"}
+GROUPS = {"strategy": STRATEGIES, "surrogate": SURROGATES, "maximiser": MAXIMISERS}  # by the word for one plugin
+
+_WORDS = {group: word for word, group in GROUPS.items()}
+# Per group and method the names of its parameters, as the framework passes them.
 _METHODS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     SURROGATES: {"model": ("dim", "noise")},
     MAXIMISERS: {"maximise": ("acquisition", "domain", "rng", "t")},

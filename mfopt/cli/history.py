@@ -35,9 +35,9 @@ def run(arguments: argparse.Namespace) -> ExitCode:
         print(json.dumps(rows, indent=1))
         return ExitCode.DONE
     names = ["id", *(column_name(name) for name in study.domain.names), "fidelity", "y", "cost", "status"]
-    cells = [[_text(row["x"][name]) for name in study.domain.names] for row in rows]
+    cells = [[_as_string(row["x"][name]) for name in study.domain.names] for row in rows]
     lines = [
-        [str(row["id"]), *x, str(row["fidelity"]), _text(row["y"]), _text(row["cost"]), row["status"]]
+        [str(row["id"]), *x, str(row["fidelity"]), _as_string(row["y"]), _as_string(row["cost"]), row["status"]]
         for row, x in zip(rows, cells, strict=True)
     ]
     if arguments.csv:
@@ -73,5 +73,5 @@ def _list_trials(study: Study, pending: bool) -> list[dict[str, Any]]:
     return rows
 
 
-def _text(value: float | None) -> str:
+def _as_string(value: float | None) -> str:
     return "" if value is None else repr(value)

@@ -1,4 +1,9 @@
-"""as_domain: what may be given as a domain."""
+"""Domains: X, the points that may be evaluated, and the way from user units to the unit cube and back.
+
+box           Box, a product of dimensions (dimensions.py) with or without constraints (constraints.py)
+finite        FiniteSet, a list of candidates, found by their values (rows.py)
+as_domain     what a user may give as a domain
+"""
 
 from __future__ import annotations
 

@@ -194,6 +194,7 @@ class Capital:
         return max(left, 0.0)
 
     def promise(self, fidelity: int) -> None:
+        """Set the cost of a trial aside that was handed out."""
         self._pending[fidelity] += 1
 
     def release(self, fidelity: int) -> None:

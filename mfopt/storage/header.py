@@ -30,12 +30,6 @@ from mfopt.run.setup import Setup
 from mfopt.storage.missing import MissingDomain, MissingPlugin
 from mfopt.storage.store import Header, Store
 
-_GROUPS = {
-    "strategy": registry.STRATEGIES,
-    "surrogate": registry.SURROGATES,
-    "maximiser": registry.MAXIMISERS,
-}
-
 
 def study_name(name: object) -> str:
     """A study's name, "default" unless given."""
@@ -81,7 +75,7 @@ def rebuild(store: Store, header: Header, given: Mapping[str, object]) -> Setup:
     try:
         plugins = {
             what: _rebuild_plugin(name, what, group, spec[what]) if given.get(what) is None else given[what]
-            for what, group in _GROUPS.items()
+            for what, group in registry.GROUPS.items()
         }
         return Setup(
             domain=_rebuild_domain(store, name, spec["domain"]) if domain is None else domain,
