@@ -15,7 +15,7 @@ from mfopt.protocols import Array
 LARGEST = 1e140  # of a value of a function: its square, and a sum of many, must not overflow
 
 
-def shown(value: object) -> str:
+def show(value: object) -> str:
     """`value` for an error message: its repr, cut when it is long."""
     text = " ".join(repr(value).split())
     return text if len(text) <= 120 else text[:117] + "..."
@@ -26,9 +26,9 @@ def real_array(value: object, what: str) -> Array:
     try:
         raw = np.asarray(value)
     except ValueError as error:
-        raise InputError(f"{what} must be a regular array of real numbers, got {shown(value)}") from error
+        raise InputError(f"{what} must be a regular array of real numbers, got {show(value)}") from error
     if raw.dtype.kind not in "iuf":
-        raise InputError(f"{what} must be real numbers, got {shown(value)}")
+        raise InputError(f"{what} must be real numbers, got {show(value)}")
     with np.errstate(over="ignore"):  # a long double beyond float64 becomes inf
         return np.array(raw, dtype=np.float64, order="C")
 
@@ -55,7 +55,7 @@ def objective_value(value: object, what: str) -> float:
 def direction_sign(direction: object) -> float:
     """+1 for "maximize", −1 for "minimize": the factor that turns values into ones to be maximised."""
     if direction not in ("maximize", "minimize"):
-        raise InputError(f'direction must be "maximize" or "minimize", got {shown(direction)}')
+        raise InputError(f'direction must be "maximize" or "minimize", got {show(direction)}')
     return 1.0 if direction == "maximize" else -1.0
 
 
@@ -66,13 +66,13 @@ def integer(value: object, what: str) -> int:
             return operator.index(cast(SupportsIndex, value))
         except TypeError:
             pass
-    raise InputError(f"{what} must be an integer, got {shown(value)}")
+    raise InputError(f"{what} must be an integer, got {show(value)}")
 
 
 def printable_name(name: object, what: str) -> str:
     """A name that can be stored and shown on one line."""
     if not isinstance(name, str) or not name.strip() or not name.isprintable() or len(name) > 200:
-        raise InputError(f"{what} must be a name of 1 to 200 printable characters, got {shown(name)}")
+        raise InputError(f"{what} must be a name of 1 to 200 printable characters, got {show(name)}")
     return name
 
 
@@ -81,9 +81,9 @@ def one_each(values: object, count: int, what: str) -> list[Any]:
     table: Any = values.to_numpy() if hasattr(values, "to_numpy") else values
     listed = hasattr(table, "__len__") and getattr(table, "ndim", 1) > 0
     if not listed or isinstance(table, str | bytes | Mapping):
-        raise InputError(f"{what} must have {count} entries, got {shown(values)}")
+        raise InputError(f"{what} must have {count} entries, got {show(values)}")
     if len(table) != count:
-        raise InputError(f"{what} must have {count} entries, got {len(table)}: {shown(values)}")
+        raise InputError(f"{what} must have {count} entries, got {len(table)}: {show(values)}")
     return list(table)
 
 

@@ -34,7 +34,7 @@ class EmptyDomain(MfoptError):
 
 
 class Exhausted(MfoptError):
-    """No useful query is left. `which` ran out: "capital", or "points" of a finite noiseless set."""
+    """No useful query is left. `which` says what ran out: "capital", or the "points" of a finite noiseless set."""
 
     def __init__(self, message: str, which: str = "points") -> None:
         super().__init__(message)
@@ -96,19 +96,19 @@ class StudyMismatch(InputError):
 
 
 class ReplayWarning(UserWarning):
-    """A strategy that is shown the recorded run again would have asked otherwise; the record holds."""
+    """A strategy that is shown the recorded run again would now ask something else; the record holds."""
 
 
 class EvaluationError(MfoptError):
-    """An evaluation brought no value."""
+    """An evaluation gave no value."""
 
 
 class EvaluationTimeout(EvaluationError, TimeoutError):
-    """It took longer than it may."""
+    """It took longer than its timeout."""
 
 
 class WorkerLost(EvaluationError):
-    """The process that was at it died."""
+    """The process that ran it died."""
 
 
 class ExecutorError(MfoptError):

@@ -1,4 +1,4 @@
-"""Fidelities: the functions f⁽¹⁾, ..., f⁽ᴹ⁾ = f from cheap to dear, with what is known of each."""
+"""Fidelities: the functions f⁽¹⁾, ..., f⁽ᴹ⁾ = f from cheap to expensive, with what is known of each."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
-from mfopt.checks import one_or_each, real_number, shown
+from mfopt.checks import one_or_each, real_number, show
 from mfopt.errors import InputError
 
 
@@ -21,7 +21,7 @@ class Fidelity:
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name:
-            raise InputError(f"a fidelity's name must be a non-empty string, got {shown(self.name)}")
+            raise InputError(f"a fidelity's name must be a non-empty string, got {show(self.name)}")
         object.__setattr__(self, "cost", real_number(self.cost, f"cost of {self.name}"))
         if self.cost <= 0.0:
             raise InputError(f"costs must be positive, got {self.cost} for {self.name}")
@@ -38,13 +38,13 @@ def as_fidelities(costs: Any, fidelities: Any, noise: object) -> tuple[Fidelity,
     if (costs is None) == (fidelities is None):
         raise InputError(f"one of costs and fidelities must be given, got {'none' if costs is None else 'both'}")
     given = (
-        [Fidelity(f"fidelity {m}", cost) for m, cost in enumerate(_listed(costs, "costs"))]
+        [Fidelity(f"fidelity {m}", cost) for m, cost in enumerate(_as_list(costs, "costs"))]
         if fidelities is None
-        else _listed(fidelities, "fidelities")
+        else _as_list(fidelities, "fidelities")
     )
     for one in given:
         if not isinstance(one, Fidelity):
-            raise InputError(f"fidelities must be mfopt.Fidelity objects, got {shown(one)}")
+            raise InputError(f"fidelities must be mfopt.Fidelity objects, got {show(one)}")
     prices = [one.cost for one in given]
     if any(low >= high for low, high in pairwise(prices)):
         raise InputError(f"costs must be strictly increasing, got {prices}")
@@ -61,9 +61,9 @@ def as_fidelities(costs: Any, fidelities: Any, noise: object) -> tuple[Fidelity,
     return tuple(given)
 
 
-def _listed(values: Any, what: str) -> list[Any]:
+def _as_list(values: Any, what: str) -> list[Any]:
     if isinstance(values, str) or not hasattr(values, "__len__") or getattr(values, "ndim", 1) != 1:
-        raise InputError(f"{what} must be a list with one entry per fidelity, got {shown(values)}")
+        raise InputError(f"{what} must be a list with one entry per fidelity, got {show(values)}")
     if len(values) == 0:
         raise InputError(f"{what} must have at least one entry, got none")
     return list(values)

@@ -97,7 +97,7 @@ class SoftensValues(Protocol):
         """How these values are to be softened; of strength 0 where they suit as they are."""
 
 
-def serving(surrogates: Sequence[Surrogate]) -> object:
+def shared_surrogate(surrogates: Sequence[Surrogate]) -> object:
     """The one surrogate that serves several fidelities; None where there is one fidelity, or each has its own.
 
     What it offers is asked of it by isinstance, so that its type here is no more than object.
@@ -110,7 +110,7 @@ def joint_model(
     surrogates: Sequence[Surrogate], dim: int, noises: Sequence[float | None], coupled: bool
 ) -> JointModel | None:
     """The joint model that the one surrogate of several fidelities offers, if it does; a coupled one if asked for."""
-    one = serving(surrogates)
+    one = shared_surrogate(surrogates)
     if isinstance(one, ModelsJointly):
         return one.joint(dim, noises)
     return one.coupled(dim, noises) if coupled and isinstance(one, CouplesFidelities) else None

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mfopt.checks import one_each, shown
+from mfopt.checks import one_each, show
 from mfopt.errors import InputError
 from mfopt.fidelities import Fidelity
 from mfopt.optimizer import Optimizer
@@ -197,12 +197,12 @@ def drive(
     """The loop itself, under rules (mfopt.parallel.rules.as_rules makes them); the rest is as in `run`."""
     for function in one_each(functions, len(optimizer.costs), "functions, one per cost,"):
         if not callable(function):
-            raise InputError(f"functions must be callable, got {shown(function)}")
+            raise InputError(f"functions must be callable, got {show(function)}")
     if optimizer.capital is None and rules.time_limit == math.inf and callback is None:
         raise InputError("a loop without capital needs a time_limit or a callback to end it, got neither")
     if executor is None and min(rules.timeouts) < math.inf:
         raise InputError(
-            f"timeout needs an executor, since nothing can end an evaluation here, got {shown(list(rules.timeouts))}"
+            f"timeout needs an executor, since nothing can end an evaluation here, got {show(list(rules.timeouts))}"
         )
     pool = as_pool(executor, workers, functions)
     display = Progress() if (sys.stderr.isatty() if progress is None else progress) else None

@@ -2,7 +2,7 @@
 
     ask    the strategy suggests a point and a fidelity; it becomes a pending Trial, its cost is promised
     tell   the trial's value (or failure) goes into the history and to the strategy; its cost is spent
-    add    values that nobody asked for take the same way
+    add    values that nobody asked for are treated in the same way
 
 Each of these is an event (run/events.py). The session (run/session.py) writes it to a log, in memory or in a storage,
 enters it in the ledger (run/ledger.py), which holds the state, and shows it to the strategy (run/strategist.py).
@@ -18,7 +18,7 @@ from typing import Any, overload
 
 import numpy as np
 
-from mfopt.checks import integer, shown
+from mfopt.checks import integer, show
 from mfopt.errors import AlreadyTold, Exhausted, InputError
 from mfopt.fidelities import Fidelity
 from mfopt.hooks import TurnsSign
@@ -47,10 +47,10 @@ class Optimizer:
     storage     where the study lives: "sqlite:///study.db", a path, "postgresql://..."; None: in memory only
     study       its name there. A study that exists is resumed, with the same arguments (rng may be left out)
     lease       seconds after which a trial of this optimiser is handed out again unless told or renewed; None: never
-    worker      a name noted with each trial, for people
+    worker      a name recorded with each trial, for people to read
 
-    With a storage every ask and tell is durable before it returns, and other processes may ask and tell at once; what
-    they did is seen at each call that changes something, by `done` and by `refresh`.
+    With a storage every ask and tell is durable before it returns, and other processes may ask and tell at the same
+    time; what they did is read at each call that changes something, by `done` and by `refresh`.
     """
 
     def __init__(
@@ -101,7 +101,7 @@ class Optimizer:
     def ask(self, n: int) -> list[Trial]: ...
 
     def ask(self, n: int | None = None) -> Trial | list[Trial]:
-        """The next trial; with `n` a list of them, shorter when no more are to be had.
+        """The next trial; with `n` a list of them, shorter when there are no more.
 
         Trials of a study whose lease has run out come first. Raises Exhausted when there is not even one.
         """
@@ -157,7 +157,7 @@ class Optimizer:
     def add(self, x: object, fidelity: object, y: object, cost: object = None) -> None:
         """Data that nobody asked for: one point, or arrays x (q, d), fidelity (q,) or one for all, y (q,).
 
-        It costs nothing unless `cost` says so (one number for all rows or one each). All or nothing is taken.
+        It costs nothing unless `cost` says so (one number for all rows or one each). All rows are taken or none is.
         """
         rows = parse_data(self.domain, len(self.fidelities), x, fidelity, y, cost)
         costs = [row.cost for row in rows]
@@ -165,7 +165,7 @@ class Optimizer:
         def add(ledger: Ledger) -> list[Added]:
             remaining = ledger.capital.remaining
             if min(costs) < 0.0 or sum(costs) > remaining:
-                raise InputError(f"cost must be from 0 to the remaining {remaining}, got {shown(cost)}")
+                raise InputError(f"cost must be from 0 to the remaining {remaining}, got {show(cost)}")
             return [Added(ledger.next_id + k, *row) for k, row in enumerate(rows)]
 
         self._session.record(add)
@@ -261,10 +261,10 @@ class Optimizer:
     def done(self) -> bool:
         """Whether an ask is known to be refused.
 
-        So it is when the remaining capital is below λ_M: no target query can be paid any more, and only those improve
-        the result, so cheaper ones would be wasted. Also when each point of a finite set was a target query and the
-        target is noiseless: by noise = 0, or, where the noise is not known, in the judgement of the strategy.
+        This is the case when the remaining capital is below λ_M: no target query can be paid any more, and only those
+        improve the result, so cheaper ones would be wasted. Also when each point of a finite set was a target query and
+        the target is noiseless: by noise = 0, or, where the noise is not known, in the judgement of the strategy.
         """
         session = self._session
         session.refresh()
-        return session.log.expired() == 0 and session.why_done() is not None
+        return session.log.count_expired() == 0 and session.why_done() is not None

@@ -1,7 +1,7 @@
 """Names with options, as one writes them on a command line: "mf-gp-ucb:beta_factor=0.4,surrogate=matern".
 
-A value is a Python literal (a number, True, None, a list, a quoted string); what is not a literal is a string as it
-stands.
+A value is a Python literal (a number, True, None, a list, a quoted string); anything else is taken as a
+string.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from mfopt.checks import shown
+from mfopt.checks import show
 from mfopt.errors import InputError
 
 _NEXT = re.compile(r",(?=\s*[A-Za-z_][\w.]*\s*=)")  # a comma in a list is followed by no "name="
@@ -25,12 +25,12 @@ def parse_options(text: str) -> tuple[str, dict[str, Any]]:
     for part in _NEXT.split(rest) if colon else []:
         key, equals, value = part.partition("=")
         if not equals or not key.strip() or not value.strip():
-            raise InputError(f"options must be written name:option=value,option=value, got {shown(text)}")
+            raise InputError(f"options must be written name:option=value,option=value, got {show(text)}")
         if key.strip() in options:
-            raise InputError(f"an option must be given once, got {key.strip()} twice in {shown(text)}")
+            raise InputError(f"an option must be given once, got {key.strip()} twice in {show(text)}")
         options[key.strip()] = _read_value(value.strip())
     if not name.strip():
-        raise InputError(f"a name must stand before the colon, got {shown(text)}")
+        raise InputError(f"a name must stand before the colon, got {show(text)}")
     return name.strip(), options
 
 

@@ -2,9 +2,9 @@
 
 A distribution offers a plugin under one of three groups; the name is looked up only when it is used, and listing
 imports nothing. What an entry point names is called without arguments (a class, usually) and its result checked
-against the protocol of its group. A plugin that cannot be loaded disturbs nobody until it is asked for by name.
-Two distributions may not give one name to different things: using that name is an error that names both, all
-other names keep working.
+against the protocol of its group. A plugin that cannot be loaded does not affect the others; the error appears when
+it is used. Two distributions may not give one name to different things: using that name is an error that names both,
+all other names keep working.
 """
 
 from __future__ import annotations
@@ -15,15 +15,17 @@ from dataclasses import dataclass
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
-from mfopt.checks import one_or_each, shown
+from mfopt.checks import one_or_each, show
 from mfopt.errors import MfoptError, PluginError, UnknownPlugin
 from mfopt.hooks import DescribesOptions
 from mfopt.options import check_options
 
 SURROGATES, MAXIMISERS, STRATEGIES = "mfopt.surrogates", "mfopt.maximisers", "mfopt.strategies"
 
-# Per group: the word for one, and for each method the names of its parameters as the framework passes them.
-_WORDS = {SURROGATES: "surrogate", MAXIMISERS: "maximiser", STRATEGIES: "strategy"}
+GROUPS = {"strategy": STRATEGIES, "surrogate": SURROGATES, "maximiser": MAXIMISERS}  # by the word for one plugin
+
+_WORDS = {group: word for word, group in GROUPS.items()}
+# Per group and method the names of its parameters, as the framework passes them.
 _METHODS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     SURROGATES: {"model": ("dim", "noise")},
     MAXIMISERS: {"maximise": ("acquisition", "domain", "rng", "t")},
@@ -186,4 +188,4 @@ def _distribution(point: EntryPoint) -> tuple[str, str]:
 
 def _describe(given: object) -> str:
     kind = type(given)
-    return shown(given) if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
+    return show(given) if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"

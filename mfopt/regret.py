@@ -39,7 +39,7 @@ def simple_regret(
     """S(Λ) = f* − max f⁽ᴹ⁾ over the target queries within capital Λ, eq. (Sn) for capital: (capital, regret).
 
     One entry per query told: the capital spent after it and the regret then, +∞ before the first target value. Failed
-    queries cost but bring no value. `target` is the target's index M − 1; by default the highest fidelity that occurs,
+    queries cost but give no value. `target` is the target's index M − 1; by default the highest fidelity that occurs,
     which is wrong for a run that never reached its target.
     """
     capital, gap, counts = _target_gaps(history, optimum, direction, target)
@@ -60,7 +60,7 @@ def cumulative_regret(
     target value: never below the simple regret, eq. (SimCumRelation).
     """
     capital, gap, counts = _target_gaps(history, optimum, direction, target)
-    counts = counts & _inside(inside, counts)
+    counts = counts & _as_mask(inside, counts)
     total = np.cumsum(np.where(counts, gap, 0.0))
     if not mean:
         return capital, total
@@ -127,7 +127,7 @@ def _target_gaps(
     return capital, np.where(counts, gap, np.inf), counts
 
 
-def _inside(inside: BoolArray | None, counts: BoolArray) -> BoolArray:
+def _as_mask(inside: BoolArray | None, counts: BoolArray) -> BoolArray:
     if inside is None:
         return np.ones_like(counts)
     if len(inside) != len(counts):

@@ -26,14 +26,14 @@ SECTION = "hooks"
 def table() -> str:
     """The table, in Markdown."""
     lines = ["| offered by | method | what it is for | protocol |", "|---|---|---|---|"]
-    for owner, name in _listed():
+    for owner, name in _list_hooks():
         protocol = getattr(hooks, name)
         purpose = " ".join((inspect.getdoc(protocol) or "").split())
         lines.append(f"| {owner} | {_method(protocol)} | {purpose} | `{name}` |")
     return "\n".join(lines)
 
 
-def _listed() -> Iterator[tuple[str, str]]:
+def _list_hooks() -> Iterator[tuple[str, str]]:
     """Each protocol with its owner, as the module's docstring lists them: "of a surrogate  FusesBounds, ..."."""
     for owner, names in re.findall(r"^    of (an? \w+|any \w+) +([^;\n]+)", hooks.__doc__ or "", re.MULTILINE):
         for name in names.split(","):

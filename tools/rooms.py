@@ -42,7 +42,7 @@ ROOMS = {
     "protocols": Room("what a plugin must be, and what it is handed"),
     "hooks": Room("what a plugin may offer beyond that", "protocols"),
     "checks": Room("what users give, turned into plain values or refused", "errors protocols"),
-    "options": Room("plugins and problems written as text, name:option=value", "errors checks"),
+    "options": Room("plugins and problems written as strings, name:option=value", "errors checks"),
     "fidelities": Room("the functions from cheap to expensive, with what is known of each", "errors checks"),
     "registry": Room("plugins by name, found through entry points", "errors hooks checks options"),
     "domains": Room(

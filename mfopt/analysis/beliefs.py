@@ -11,7 +11,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from mfopt import registry
-from mfopt.hooks import Rows, SharesKernel, joint_model, serving
+from mfopt.checks import direction_sign
+from mfopt.hooks import Rows, SharesKernel, joint_model, shared_surrogate
 from mfopt.optimizer import Optimizer
 from mfopt.protocols import Model, Surrogate
 
@@ -40,7 +41,7 @@ class Beliefs:
         return learnt if learnt > _SMALLEST_NOISE * np.var(self._values[m]) else 0.0
 
 
-def believed(optimizer: Optimizer, surrogate: object, coupled: bool = False) -> Beliefs:
+def fit_beliefs(optimizer: Optimizer, surrogate: object, coupled: bool = False) -> Beliefs:
     """Models of this kind from the whole history; `coupled`: as one process over all fidelities where it can be."""
     count, dim = len(optimizer.costs), optimizer.domain.dim
     noises = [fidelity.noise for fidelity in optimizer.fidelities]
@@ -56,7 +57,7 @@ def believed(optimizer: Optimizer, surrogate: object, coupled: bool = False) -> 
 
 def _rows(optimizer: Optimizer) -> list[Rows]:
     """Points in unit coordinates and values to be maximised, per fidelity."""
-    history, sign = optimizer.history, 1.0 if optimizer.direction == "maximize" else -1.0
+    history, sign = optimizer.history, direction_sign(optimizer.direction)
     u, y, level = optimizer.domain.encode(history.x), sign * history.y, history.fidelity
     known = np.isfinite(y)
     return [(u[known & (level == m)], y[known & (level == m)]) for m in range(len(optimizer.costs))]
@@ -76,7 +77,7 @@ def _fit(
         joint.fit(rows, rng)
         return joint.models
     models = [each.model(dim, noise) for each, noise in zip(surrogates, noises, strict=True)]
-    one = serving(surrogates)
+    one = shared_surrogate(surrogates)
     if isinstance(one, SharesKernel):
         one.fit_together(models, rows, rng)
     else:

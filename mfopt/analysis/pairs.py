@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from mfopt.checks import one_each, real_number, shown
+from mfopt.checks import one_each, real_number, show
 from mfopt.errors import InputError
 from mfopt.protocols import Array, Domain
 from mfopt.theory._checks import require_increasing
@@ -41,7 +41,7 @@ class Pairs:
 def evaluate_pairs(functions: Sequence[Any], domain: Domain, count: int, rng: np.random.Generator) -> Pairs:
     """Evaluate every function at `count` random points of X, the first of them twice."""
     if len(functions) < 2 or not all(callable(f) for f in functions):
-        raise InputError(f"functions must be at least two callables, cheapest first, got {shown(functions)}")
+        raise InputError(f"functions must be at least two callables, cheapest first, got {show(functions)}")
     x = domain.decode(domain.sample(count, rng))
     y = np.empty((len(functions), len(x)))
     repeats: list[list[Array]] = [[] for _ in functions]
@@ -66,7 +66,7 @@ def collect_pairs(history: Any) -> Pairs:
         points, fidelity, values = history.x, history.fidelity, history.y
     except AttributeError:
         raise InputError(
-            f"data must be a list of functions or a history with x, fidelity and y, got {shown(history)}"
+            f"data must be a list of functions or a history with x, fidelity and y, got {show(history)}"
         ) from None
     points, fidelity, values = (np.asarray(column) for column in (points, fidelity, values))
     keep = np.isfinite(values)

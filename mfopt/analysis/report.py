@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from mfopt.analysis.beliefs import Beliefs, believed
-from mfopt.checks import direction_sign, one_each, real_number, shown
+from mfopt.analysis.beliefs import Beliefs, fit_beliefs
+from mfopt.checks import direction_sign, one_each, real_number, show
 from mfopt.errors import InputError
 from mfopt.optimizer import Optimizer
 from mfopt.protocols import Array
@@ -102,7 +102,7 @@ def report(
     surrogate   estimates the functions when they are not known
     """
     history, costs = optimizer.history, optimizer.costs
-    models = believed(optimizer, surrogate)
+    models = fit_beliefs(optimizer, surrogate)
     look = optimizer.domain.sample(_LOOK, np.random.default_rng(rng))
     # One column per query, then one per point for the volumes.
     u = np.vstack([optimizer.domain.encode(history.x), look])
@@ -166,7 +166,7 @@ def _evaluate(optimizer: Optimizer, functions: Sequence[Callable[[Array], Any]],
     """The functions' values, to be maximised, (M, n)."""
     known = one_each(functions, len(optimizer.costs), "functions, one per fidelity,")
     if not all(callable(f) for f in known):
-        raise InputError(f"functions must be callable, got {shown(functions)}")
+        raise InputError(f"functions must be callable, got {show(functions)}")
     points = optimizer.domain.decode(u)
     values = np.array(
         [[real_number(f(x.copy()), f"the value of function {m}") for x in points] for m, f in enumerate(known)]

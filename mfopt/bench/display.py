@@ -67,7 +67,7 @@ class Display:
         left = ""
         if self._new + partly > 0.5:
             seconds = (self._drawn - self._start) / (self._new + partly) * (self._wanted - self._done - partly)
-            left = f", about {readable(seconds)} left"
+            left = f", about {format_seconds(seconds)} left"
         now = "; ".join(f"{t.problem} {t.method} {t.seed}: {s:.0%}" for t, s in self._running.items())
         text = f"[{bar:.<{_WIDTH}}] {self._done}/{self._wanted}{left}  {now}"
         self._clear()
@@ -84,10 +84,10 @@ def describe(cell: Cell) -> str:
     regret = f"{cell.regret[-1]:.2e}" if cell.regret else "none"
     queries = " + ".join(map(str, cell.queries))
     cut = ", cut by the time limit" if cell.status == "cut" else ""
-    return f"{what}  regret {regret}  queries {queries}  {readable(cell.seconds)}{cut}"
+    return f"{what}  regret {regret}  queries {queries}  {format_seconds(cell.seconds)}{cut}"
 
 
-def readable(seconds: float) -> str:
+def format_seconds(seconds: float) -> str:
     """A duration for people."""
     if seconds < 60:
         return f"{seconds:.1f} s"

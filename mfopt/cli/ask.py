@@ -35,7 +35,7 @@ def add(commands: Subparsers) -> None:
     add_storage(parser)
     parser.add_argument("-n", type=int, default=1, metavar="N", help="how many, at most (default: 1)")
     parser.add_argument("--lease", type=float, metavar="S", help="hand them out again unless told within S seconds")
-    parser.add_argument("--worker", metavar="W", help="a name noted with the trials")
+    parser.add_argument("--worker", metavar="W", help="a name recorded with the trials")
     parser.add_argument("--json", action="store_true", help="a JSON object a line")
 
 

@@ -30,7 +30,8 @@ also as a table, NAME.md):
 
 
 def add(commands: Subparsers) -> None:
-    parser = commands.add_parser("bench", help="compare methods on problems whose optimum is known")
+    what = "compare methods on problems whose optimum is known"
+    parser = commands.add_parser("bench", help=what, description=f"{what.capitalize()}. Each part has its own --help.")
     parts = parser.add_subparsers(dest="part", required=True, metavar="part")
     running = parts.add_parser(
         "run",
@@ -85,7 +86,7 @@ def _add_common(parser: argparse.ArgumentParser, time_limit: float | None) -> No
     parser.add_argument("--jobs", type=int, default=1, help="processes, with one BLAS thread each (default: 1)")
     parser.add_argument(
         "--time-limit", type=float, metavar="S", default=time_limit,
-        help=f"CPU seconds for one cell, which keeps what it has by then (default: {time_limit or 'none'})",
+        help=f"CPU seconds for one cell, which then keeps what it has (default: {time_limit or 'none'})",
     )  # fmt: skip
     parser.add_argument(
         "--any-code", action="store_true", help="also take finished cells that were run with different code of mfopt"
@@ -160,6 +161,6 @@ def _read_seeds(text: str) -> list[int]:
     for part in text.split(","):
         first, dash, last = part.strip().partition("-")
         if not first.isdigit() or (dash and not last.isdigit()) or (dash and int(last) < int(first)):
-            raise InputError(f"seeds must be numbers and rising ranges such as 0-9 or 0,3,5-7, got {text!r}")
+            raise InputError(f"seeds must be numbers and increasing ranges such as 0-9 or 0,3,5-7, got {text!r}")
         seeds += range(int(first), int(last if dash else first) + 1)
     return list(dict.fromkeys(seeds))

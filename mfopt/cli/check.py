@@ -17,12 +17,16 @@ from mfopt.analysis.preflight import Preflight, preflight
 from mfopt.cli.command import ExitCode, Subparsers
 from mfopt.domains.box import Box
 from mfopt.errors import InputError
-
-_COLUMNS = ("id", "fidelity", "y", "cost", "status")  # what History.to_dataframe writes beside the coordinates
+from mfopt.run.history import RESERVED
 
 
 def add(commands: Subparsers) -> None:
-    parser = commands.add_parser("check", help="say which cheap fidelities are worth using, from paired evaluations")
+    parser = commands.add_parser(
+        "check",
+        help="say which cheap fidelities are worth using, from paired evaluations",
+        description="Judge each cheap fidelity from points that were evaluated at it and at the target: use it, use it "
+        "after an affine correction, or drop it.",
+    )
     parser.add_argument("source", help="a CSV file with columns for x, fidelity and y, or a synthetic problem's name")
     parser.add_argument("--costs", type=float, nargs="+", help="one per fidelity (default: the mean costs in the file)")
     parser.add_argument("--minimize", action="store_true", help="the values are to be minimised")
@@ -46,7 +50,7 @@ def _check_table(path: str, costs: Sequence[float] | None, direction: str, seed:
     with open(path, encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     header = list(rows[0]) if rows else []
-    names = [name for name in header if name not in _COLUMNS]
+    names = [name for name in header if name not in RESERVED]
     if not names or not {"fidelity", "y"} <= set(header):
         raise InputError(f"{path} must have a header with fidelity, y and at least one coordinate, got {header}")
     try:

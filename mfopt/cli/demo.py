@@ -14,7 +14,11 @@ QUERIES = 50  # the capital, in target queries
 
 
 def add(commands: Subparsers) -> None:
-    parser = commands.add_parser("demo", help="optimise a test function and draw the run")
+    parser = commands.add_parser(
+        "demo",
+        help="optimise a test function and draw the run",
+        description="Maximise the Currin function with one cheap approximation, and draw the run.",
+    )
     parser.add_argument("--out", default="mfopt-demo.png", help="the picture (default: %(default)s)")
     parser.add_argument("--capital", type=float, help="total budget (default: 50 target queries)")
     parser.add_argument("--seed", type=int, default=0, help="default: %(default)s")

@@ -10,6 +10,7 @@ from typing import Any
 
 from mfopt.cli._shared import add_storage, by_name, open_study
 from mfopt.cli.command import ExitCode, Subparsers
+from mfopt.run.history import column_name
 from mfopt.run.tables import align
 from mfopt.study import Study
 
@@ -18,7 +19,7 @@ def add(commands: Subparsers) -> None:
     parser = commands.add_parser(
         "history",
         help="the trials of a study",
-        description="List what was told, in that order; then, with --pending, the trials that are out.",
+        description="List what was told, in that order; then, with --pending, the pending trials.",
     )
     add_storage(parser)
     form = parser.add_mutually_exclusive_group()
@@ -33,10 +34,10 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     if arguments.json:
         print(json.dumps(rows, indent=1))
         return ExitCode.DONE
-    names = ["id", *(_column(name) for name in study.domain.names), "fidelity", "y", "cost", "status"]
-    cells = [[_text(row["x"][name]) for name in study.domain.names] for row in rows]
+    names = ["id", *(column_name(name) for name in study.domain.names), "fidelity", "y", "cost", "status"]
+    cells = [[_as_string(row["x"][name]) for name in study.domain.names] for row in rows]
     lines = [
-        [str(row["id"]), *x, str(row["fidelity"]), _text(row["y"]), _text(row["cost"]), row["status"]]
+        [str(row["id"]), *x, str(row["fidelity"]), _as_string(row["y"]), _as_string(row["cost"]), row["status"]]
         for row, x in zip(rows, cells, strict=True)
     ]
     if arguments.csv:
@@ -72,10 +73,5 @@ def _list_trials(study: Study, pending: bool) -> list[dict[str, Any]]:
     return rows
 
 
-def _column(name: str) -> str:
-    """As History.to_dataframe has it."""
-    return f"x.{name}" if name in ("id", "fidelity", "y", "cost", "status") else name
-
-
-def _text(value: float | None) -> str:
+def _as_string(value: float | None) -> str:
     return "" if value is None else repr(value)

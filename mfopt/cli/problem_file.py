@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mfopt.checks import one_each, one_or_each, shown
+from mfopt.checks import one_each, one_or_each, show
 from mfopt.domains import as_domain
 from mfopt.errors import InputError
 from mfopt.fidelities import Fidelity, as_fidelities
@@ -97,7 +97,7 @@ def _read_problem(given: Mapping[str, Any], source: str, path: Path | None) -> P
         functions = one_each(functions, len(fidelities), "functions, one per fidelity,")
         for function in functions:
             if not callable(function):
-                raise InputError(f"functions must be callable, got {shown(function)}")
+                raise InputError(f"functions must be callable, got {show(function)}")
     options = {key: given[key] for key in OPTIONS if given.get(key) is not None}
     return ProblemFile(domain, fidelities, functions, options, path)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mfopt.checks import real_array, shown
+from mfopt.checks import real_array, show
 from mfopt.domains.constraints import Linear, as_constraints, centre, vertices
 from mfopt.domains.dimensions import Dimension, Real
 from mfopt.errors import DomainError, EmptyDomain, InputError
@@ -82,7 +82,7 @@ class Box:
         d = len(self._names)
         if isinstance(x, Mapping):
             if set(x) != set(self._names):
-                raise InputError(f"x must have exactly the keys {list(self._names)}, got {shown(list(x))}")
+                raise InputError(f"x must have exactly the keys {list(self._names)}, got {show(list(x))}")
             return [x[name] for name in self._names]
         values = x if isinstance(x, list | tuple) else real_array(x, "x")
         if isinstance(values, np.ndarray) and values.ndim == 0:
@@ -228,12 +228,12 @@ class Box:
 def _as_dimensions(bounds: object, names: object, log: object) -> tuple[Dimension, ...]:
     """The dimension objects that the three arguments of a Box stand for."""
     if not isinstance(bounds, list | tuple | np.ndarray):
-        raise InputError(f"bounds must be a sequence of (lo, hi) pairs or dimensions, got {shown(bounds)}")
+        raise InputError(f"bounds must be a sequence of (lo, hi) pairs or dimensions, got {show(bounds)}")
     if len(bounds) == 0:
         raise InputError("bounds must have at least one (lo, hi) pair, got none")
     if any(isinstance(one, Dimension) for one in bounds):
         if not all(isinstance(one, Dimension) for one in bounds):
-            raise InputError(f"bounds must be all pairs or all dimensions, got {shown(bounds)}")
+            raise InputError(f"bounds must be all pairs or all dimensions, got {show(bounds)}")
         if names is not None or log is not None:
             raise InputError("names and log belong to (lo, hi) pairs; dimension objects carry their own")
         return tuple(bounds)
@@ -244,9 +244,9 @@ def _as_dimensions(bounds: object, names: object, log: object) -> tuple[Dimensio
     if names is None:
         names = [f"x{j}" for j in range(d)]
     if not isinstance(names, list | tuple) or len(names) != d:
-        raise InputError(f"names must be a list of {d} strings, one per dimension, got {shown(names)}")
+        raise InputError(f"names must be a list of {d} strings, one per dimension, got {show(names)}")
     logs = log if isinstance(log, list | tuple | np.ndarray) else [bool(log) if log is None else log] * d
     if len(logs) != d:
-        raise InputError(f"log must be True, False or {d} of them, one per dimension, got {shown(log)}")
+        raise InputError(f"log must be True, False or {d} of them, one per dimension, got {show(log)}")
     each = zip(names, pairs.tolist(), logs, strict=True)
     return tuple(Real(name, lo, hi, is_log) for name, (lo, hi), is_log in each)

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from mfopt.checks import real_array, shown
+from mfopt.checks import real_array, show
 from mfopt.errors import InputError
 from mfopt.protocols import Array, BoolArray
 
@@ -161,7 +161,7 @@ def _as_constraint(given: object, d: int) -> Constraint:
         if a.ndim != 2 or a.shape[1] != d:
             raise InputError(f"A of a LinearConstraint must have {d} columns, one per dimension, got {a.shape}")
         if not np.isfinite(a).all():
-            raise InputError(f"A of a LinearConstraint must be finite, got {shown(a.tolist())}")
+            raise InputError(f"A of a LinearConstraint must be finite, got {show(a.tolist())}")
         lb, ub = _bounds(given.lb, given.ub, (len(a),))
         return Linear(a, lb, ub)
     if isinstance(given, NonlinearConstraint):
@@ -170,7 +170,7 @@ def _as_constraint(given: object, d: int) -> Constraint:
         return Predicate(given)
     raise InputError(
         "constraints must be SciPy LinearConstraint or NonlinearConstraint objects or vectorised predicates, "
-        f"got {shown(given)}"
+        f"got {show(given)}"
     )
 
 

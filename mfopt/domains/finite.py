@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mfopt.checks import real_array, shown
+from mfopt.checks import real_array, show
 from mfopt.domains.dimensions import Real
 from mfopt.domains.rows import Integers, RowIndex
 from mfopt.errors import DomainError, InputError
@@ -65,7 +65,7 @@ class FiniteSet:
     def validate(self, x: object) -> Array:
         if isinstance(x, Mapping):
             if set(x) != set(self._names):
-                raise DomainError(f"x must have exactly the keys {list(self._names)}, got {shown(list(x))}")
+                raise DomainError(f"x must have exactly the keys {list(self._names)}, got {show(list(x))}")
             x = [x[name] for name in self._names]
         try:
             point = np.atleast_1d(real_array(x, "x"))
@@ -112,7 +112,7 @@ class FiniteSet:
     def _find(self, u: Array) -> Integers:
         positions = self._index.find(u)
         if (positions < 0).any():
-            raise DomainError(f"u must be scaled candidates, got {shown(u[positions < 0][0].tolist())}")
+            raise DomainError(f"u must be scaled candidates, got {show(u[positions < 0][0].tolist())}")
         return positions
 
     def describe(self) -> Mapping[str, Any]:
@@ -141,7 +141,7 @@ def _as_candidates(points: object, given: object) -> tuple[Array, tuple[str, ...
     d = values.shape[1]
     if given is not None:
         if not isinstance(given, list | tuple) or len(given) != d or not all(isinstance(n, str) and n for n in given):
-            raise InputError(f"names must be a list of {d} strings, one per column, got {shown(given)}")
+            raise InputError(f"names must be a list of {d} strings, one per column, got {show(given)}")
         names = tuple(given)
     names = names or tuple(f"x{j}" for j in range(d))
     if len(set(names)) < len(names):

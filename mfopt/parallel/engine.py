@@ -46,7 +46,7 @@ from mfopt.run.trial import Trial
 
 Callback = Callable[[Optimizer, Trial, "float | None"], Any]
 
-_LASTING = (StorageDamaged, NotAStorage, NewerSchema, UnknownStudy)  # what no repetition mends
+_LASTING = (StorageDamaged, NotAStorage, NewerSchema, UnknownStudy)  # no repetition helps against these
 _PATIENCE = 300.0  # seconds for which a tell that the storage refuses is repeated
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 10.0  # seconds between repetitions
 
@@ -143,7 +143,7 @@ class Engine:
         return None
 
     def _ask(self) -> _Task | None:
-        """A new task that can start now; None when there is none to be had.
+        """A new task that can start now; None when there is none.
 
         Trials of a fidelity that is full wait, so that the others can go on, but no more of them than it may run at
         once: later asks know more.
@@ -234,7 +234,7 @@ class Engine:
             self._stopped = True
 
     def _tell_optimizer(self, trial: Trial, y: float | None) -> bool:
-        """Tell the optimiser, again and again where the storage may recover: the evaluation has been paid for.
+        """Tell the optimiser, retrying while the storage may recover: the evaluation has been paid for.
 
         False when our lease ran out and another process told the trial first.
         """

@@ -9,7 +9,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any
 
-from mfopt.checks import objective_value, shown
+from mfopt.checks import objective_value, show
 from mfopt.errors import EvaluationError, ExecutorError, WorkerLost
 from mfopt.protocols import Array
 
@@ -18,7 +18,7 @@ Function = Callable[[Array], Any]
 
 @dataclass(frozen=True)
 class Failure:
-    """Why an evaluation brought no value."""
+    """Why an evaluation gave no value."""
 
     exception: BaseException
     traceback: str = ""  # of an exception that was raised in another process
@@ -85,6 +85,6 @@ def pickle_task(function: Function, x: Array, what: str, dumps: Callable[[object
         return dumps((function, x, what))
     except Exception as error:
         raise ExecutorError(
-            f"functions must be picklable to run in other processes, got {shown(function)} ({error}); define them at "
+            f"functions must be picklable to run in other processes, got {show(function)} ({error}); define them at "
             'the top level of a module, or use executor="threads"'
         ) from error

@@ -20,7 +20,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from typing import Any, Protocol
 
-from mfopt.checks import integer, shown
+from mfopt.checks import integer, show
 from mfopt.errors import ExecutorError, InputError
 from mfopt.parallel.evaluation import (
     Failure,
@@ -76,7 +76,7 @@ def as_pool(executor: object, workers: object, functions: Sequence[Function]) ->
     if not hasattr(executor, "submit"):
         raise InputError(
             'executor must be "threads", "processes", an executor of concurrent.futures, a distributed.Client or None, '
-            f"got {shown(executor)}"
+            f"got {show(executor)}"
         )
     if count is None:
         raise InputError("workers must be given with an executor of your own, got None")

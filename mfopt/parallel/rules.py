@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from mfopt.checks import integer, one_each, one_or_each, real_number, shown
+from mfopt.checks import integer, one_each, one_or_each, real_number, show
 from mfopt.errors import InputError
 
 
@@ -31,7 +31,7 @@ def as_rules(
 ) -> Rules:
     """The rules that these arguments of mfopt.loop.run stand for, where there are `count` fidelities."""
     if on_error not in ("raise", "record"):
-        raise InputError(f'on_error must be "raise" or "record", got {shown(on_error)}')
+        raise InputError(f'on_error must be "raise" or "record", got {show(on_error)}')
     seconds = math.inf if time_limit is None else real_number(time_limit, "time_limit")
     tries = integer(retries, "retries")
     if tries < 0:
@@ -43,7 +43,7 @@ def _as_limits(given: object, count: int) -> list[float]:
     each = [None] * count if given is None else one_each(given, count, "limits, one per function,")
     limits = [math.inf if one is None else integer(one, "limits") for one in each]
     if min(limits) < 1:
-        raise InputError(f"limits must be at least 1 or None, got {shown(given)}")
+        raise InputError(f"limits must be at least 1 or None, got {show(given)}")
     return limits
 
 
@@ -51,5 +51,5 @@ def _as_timeouts(given: object, count: int) -> list[float]:
     each = one_or_each(given, count, "timeout, unless it is one number,")
     seconds = [math.inf if one is None else real_number(one, "timeout") for one in each]
     if min(seconds) <= 0.0:
-        raise InputError(f"timeout must be positive, got {shown(given)}")
+        raise InputError(f"timeout must be positive, got {show(given)}")
     return seconds

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
-from mfopt.checks import real_number, shown
+from mfopt.checks import real_number, show
 from mfopt.errors import EvaluationError, EvaluationTimeout, InputError
 from mfopt.protocols import Array
 
@@ -22,7 +22,7 @@ from mfopt.protocols import Array
 class Simulator:
     """A program that is started for each evaluation.
 
-    command    the program and its arguments, as a list or as one string that is split as a shell would; no shell is
+    command    the program and its arguments, as a list, or as one string, split as a shell would; no shell is
                involved
     names      of the coordinates of x
     fidelity   its number, and
@@ -31,7 +31,7 @@ class Simulator:
 
     It reads one JSON object from stdin, {"x": {name: value, ...}, "fidelity": 0, "name": "coarse"}, and prints the
     value as the last line of stdout: a number, or a JSON object with a number "value". Whatever it prints before is
-    passed over. Any other last line, and an exit code other than 0, is an EvaluationError with the last line of stderr.
+    ignored. Any other last line, and an exit code other than 0, is an EvaluationError with the last line of stderr.
     """
 
     def __init__(
@@ -44,7 +44,7 @@ class Simulator:
     ) -> None:
         words = shlex.split(command) if isinstance(command, str) else command
         if not isinstance(words, list | tuple) or not words or not all(isinstance(word, str) for word in words):
-            raise InputError(f"a command must be a string or a list of strings, got {shown(command)}")
+            raise InputError(f"a command must be a string or a list of strings, got {show(command)}")
         self.command = list(words)
         self.names = list(names)
         self.fidelity = fidelity
@@ -92,8 +92,8 @@ class Simulator:
         finally:
             self._running.discard(process)
         if process.returncode != 0:
-            raise EvaluationError(f"{self.command[0]} ended with {_code(process.returncode)}{_last(err)}")
-        return _value(out, self.command[0])
+            raise EvaluationError(f"{self.command[0]} ended with {_describe_code(process.returncode)}{_last_line(err)}")
+        return _read_value(out, self.command[0])
 
     def __getstate__(self) -> dict[str, Any]:
         """A copy in another process has runs of its own."""
@@ -107,7 +107,7 @@ class Simulator:
         return f"Simulator({shlex.join(self.command)!r})"
 
 
-def _value(out: str, program: str) -> float:
+def _read_value(out: str, program: str) -> float:
     lines = out.strip().splitlines()
     text = lines[-1].strip() if lines else ""
     with suppress(ValueError):
@@ -115,15 +115,15 @@ def _value(out: str, program: str) -> float:
     with suppress(ValueError, TypeError, KeyError):
         return float(json.loads(text)["value"])
     raise EvaluationError(
-        f'the last line of {program} must be a number or a JSON object with a number "value", got {shown(text)}'
+        f'the last line of {program} must be a number or a JSON object with a number "value", got {show(text)}'
     )
 
 
-def _code(code: int) -> str:
+def _describe_code(code: int) -> str:
     return f"exit code {code}" if code >= 0 else f"signal {-code}"
 
 
-def _last(err: str) -> str:
+def _last_line(err: str) -> str:
     lines = err.strip().splitlines()
     return f": {lines[-1].strip()}" if lines else ""
 

@@ -1,5 +1,7 @@
-"""Pictures (need `mfopt[plot]`): of a run, of a study, of the paper's sets. Drawn without a display and without global
-state; matplotlib is imported when something is drawn."""
+"""Pictures (need `mfopt[plot]`): of a run, of a study, of the paper's sets.
+
+They are drawn without a display and without global state; matplotlib is imported when something is drawn.
+"""
 
 from mfopt.plots.run import plot_run
 from mfopt.plots.study import plot_study

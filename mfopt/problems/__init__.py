@@ -18,7 +18,7 @@ from dataclasses import replace
 from importlib import import_module
 from typing import Any
 
-from mfopt.checks import one_each, real_number, shown
+from mfopt.checks import one_each, real_number, show
 from mfopt.errors import InputError
 from mfopt.options import check_options, parse_options, write_options
 from mfopt.problems import paper
@@ -52,7 +52,7 @@ def get(name: str) -> Benchmark:
     check_options(make, options, plain)
     problem: Any = make(**options)
     if not isinstance(problem, Benchmark):
-        raise InputError(f"{plain} must return a Benchmark, got {shown(problem)}")
+        raise InputError(f"{plain} must return a Benchmark, got {show(problem)}")
     return problem if costs is None else replace(problem, costs=_check_costs(costs, len(problem.functions)))
 
 

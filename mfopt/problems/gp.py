@@ -45,8 +45,8 @@ def gp_sample(
     compared with ζ: then a SamplingError says so. Between the points of the grid a draw is its own interpolant.
     """
     bounds = _bounds(dim, fidelities, zeta, zetas)
-    lengthscale = _positive(lengthscale, "lengthscale")
-    return _draw_sample(dim, bounds, kernel if callable(kernel) else _order(kernel), lengthscale, _seed(seed))
+    lengthscale = _as_positive(lengthscale, "lengthscale")
+    return _draw_sample(dim, bounds, kernel if callable(kernel) else _find_order(kernel), lengthscale, _as_seed(seed))
 
 
 def gp_scaled(
@@ -65,8 +65,8 @@ def gp_scaled(
     process: ζ_m is always reached here. The processes are sums of 600 random Fourier features.
     """
     bounds = _bounds(dim, fidelities, zeta, zetas)
-    lengthscale, difference = _positive(lengthscale, "lengthscale"), _positive(difference, "difference")
-    return _draw_scaled(dim, bounds, _order(kernel), lengthscale, lengthscale * difference, _seed(seed))
+    lengthscale, difference = _as_positive(lengthscale, "lengthscale"), _as_positive(difference, "difference")
+    return _draw_scaled(dim, bounds, _find_order(kernel), lengthscale, lengthscale * difference, _as_seed(seed))
 
 
 @lru_cache(maxsize=8)
@@ -155,24 +155,24 @@ def _bounds(dim: int, fidelities: int, zeta: float, zetas: Sequence[float] | Non
         raise InputError(f"fidelities must be at least 2, got {fidelities}")
     if zetas is not None:
         each = one_each(zetas, fidelities - 1, "zetas, one per cheap fidelity,")
-        return tuple(_positive(one, "zetas") for one in each)
-    return tuple(below * _positive(zeta, "zeta") for below in range(fidelities - 1, 0, -1))
+        return tuple(_as_positive(one, "zetas") for one in each)
+    return tuple(below * _as_positive(zeta, "zeta") for below in range(fidelities - 1, 0, -1))
 
 
-def _order(kernel: str) -> float | None:
+def _find_order(kernel: str) -> float | None:
     if kernel not in _ORDERS:
         raise InputError(f"kernel must be one of {', '.join(_ORDERS)}, got {kernel!r}")
     return _ORDERS[kernel]
 
 
-def _positive(value: float, what: str) -> float:
+def _as_positive(value: float, what: str) -> float:
     number = real_number(value, what)
     if number <= 0:
         raise InputError(f"{what} must be positive, got {number}")
     return number
 
 
-def _seed(seed: int) -> int:
+def _as_seed(seed: int) -> int:
     if integer(seed, "seed") < 0:
         raise InputError(f"seed must not be negative, got {seed}")
     return seed

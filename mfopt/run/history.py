@@ -16,8 +16,7 @@ _COLUMNS = np.dtype(
     [("id", np.int64), ("fidelity", np.int64), ("y", np.float64), ("cost", np.float64), ("failed", np.bool_)]
 )
 
-
-_RESERVED = frozenset({"id", "fidelity", "y", "cost", "status"})
+RESERVED = ("id", "fidelity", "y", "cost", "status")  # columns of a table beside the coordinates
 AnyArray = TypeVar("AnyArray", bound=npt.NDArray[Any])
 
 
@@ -84,13 +83,18 @@ class History:
             raise ImportError("to_dataframe needs pandas: pip install 'mfopt[dataframe]'") from error
         columns: dict[str, npt.NDArray[Any]] = {"id": self.id}
         for name, column in zip(self._names, self.x.T, strict=True):
-            columns[name if name not in _RESERVED else f"x.{name}"] = column
+            columns[column_name(name)] = column
         columns |= {"fidelity": self.fidelity, "y": self.y, "cost": self.cost, "status": self.status}
         return pandas.DataFrame(columns)
 
     def __repr__(self) -> str:
         failed = int(self._rows["failed"][: self._n].sum())
         return f"History({self._n} rows, {failed} failed)"
+
+
+def column_name(coordinate: str) -> str:
+    """What a coordinate is called in a table: its own name, unless another column has that."""
+    return f"x.{coordinate}" if coordinate in RESERVED else coordinate
 
 
 def _freeze(array: AnyArray) -> AnyArray:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mfopt.checks import LARGEST, integer, objective_value, one_each, one_or_each, real_array, real_number, shown
+from mfopt.checks import LARGEST, integer, objective_value, one_each, one_or_each, real_array, real_number, show
 from mfopt.errors import InputError
 from mfopt.protocols import Array, Domain
 
@@ -25,14 +25,14 @@ class Row(NamedTuple):
 def parse_outcome(outcome: Sequence[Any]) -> tuple[object, float | None]:
     """The trial of an outcome, (trial, y) or (trial, y, status), and its value; None for one that failed."""
     if not isinstance(outcome, list | tuple) or len(outcome) not in (2, 3):
-        raise InputError(f"an outcome must be (trial, y) or (trial, y, status), got {shown(outcome)}")
+        raise InputError(f"an outcome must be (trial, y) or (trial, y, status), got {show(outcome)}")
     trial, y, status = outcome if len(outcome) == 3 else (*outcome, "ok")
     if status == "failed":
         if y is not None:
-            raise InputError(f'y must be left out with status="failed", got {shown(y)}')
+            raise InputError(f'y must be left out with status="failed", got {show(y)}')
         return trial, None
     if status != "ok":
-        raise InputError(f'status must be "ok" or "failed", got {shown(status)}')
+        raise InputError(f'status must be "ok" or "failed", got {show(status)}')
     try:
         return trial, objective_value(y, "y")
     except InputError as error:
@@ -46,8 +46,7 @@ def parse_data(domain: Domain, count: int, x: object, fidelity: object, y: objec
         raise InputError(f"y must be one value or an array (q,) with q at least 1, got shape {values.shape}")
     if not (np.abs(values) <= LARGEST).all():
         raise InputError(
-            f"y must be finite and at most {LARGEST} in size, got {shown(values.tolist())}; "
-            "leave failed evaluations out"
+            f"y must be finite and at most {LARGEST} in size, got {show(values.tolist())}; leave failed evaluations out"
         )
     given = [x] if values.ndim == 0 else one_each(x, values.size, "x")
     levels = [_parse_fidelity(m, count) for m in one_or_each(fidelity, len(given), "fidelity")]

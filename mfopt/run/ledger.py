@@ -141,7 +141,7 @@ class Ledger:
         return ours
 
     def why_done(self, strategy_is_done: Callable[[], bool]) -> Exhausted | None:
-        """Why no trial is to be had, or None; the strategy is asked only where X is finite and noise is not known."""
+        """Why there is no further trial, or None; the strategy is asked only where X is finite and noise unknown."""
         left, price = self.capital.remaining, self.costs[-1]
         if left < price:
             return Exhausted(
@@ -196,6 +196,7 @@ class Capital:
         return max(left, 0.0)
 
     def promise(self, fidelity: int) -> None:
+        """Set the cost of a trial aside that was handed out."""
         self._pending[fidelity] += 1
 
     def release(self, fidelity: int) -> None:

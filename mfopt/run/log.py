@@ -35,7 +35,7 @@ class Log(Protocol):
     def write(self, event: Event) -> None:
         """Append an event, which counts as seen; within a transaction."""
 
-    def expired(self) -> int:
+    def count_expired(self) -> int:
         """How many pending trials have a lease that has run out."""
 
     def claim(self, n: int) -> list[int]:

@@ -174,13 +174,13 @@ class Session:
             self._strategist = None
 
     def why_done(self) -> Exhausted | None:
-        """Why no trial is to be had, or None."""
+        """Why there is no further trial, or None."""
         return self.ledger.why_done(lambda: self.strategist().is_exhausted(self.ledger.queries))
 
     def prepare(self, n: int) -> None:
         """Bring the strategy up to date for n trials, before a transaction in which other processes have to wait."""
         self.refresh()
-        if self.log.expired() < n and self.why_done() is None:
+        if self.log.count_expired() < n and self.why_done() is None:
             self.strategist()
 
 
@@ -227,7 +227,7 @@ class MemoryLog:
         """Append an event; within a transaction."""
         self._events.append(event)
 
-    def expired(self) -> int:
+    def count_expired(self) -> int:
         """None: nothing is leased."""
         return 0
 

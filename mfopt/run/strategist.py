@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from mfopt.checks import integer, real_array, shown
+from mfopt.checks import integer, real_array, show
 from mfopt.errors import Exhausted, InputError, PluginError, ReplayWarning
 from mfopt.hooks import KnowsExhaustion
 from mfopt.protocols import Array, Problem, Query, Record, Strategy, Suggestion, View
@@ -79,8 +79,8 @@ class Strategist:
             self._warned = True
             what = f"trial {event.id}" if isinstance(event, Asked) else "an ask that was refused"
             warnings.warn(
-                f"the strategy would now choose otherwise than the record says, first at {what}: another version or "
-                "another processor than the study was made with; the recorded trials hold, later ones may differ",
+                f"the strategy would now choose something else than was recorded, first at {what}: another version or "
+                "another CPU than the study was made with; the recorded trials hold, later ones may differ",
                 ReplayWarning,
                 stacklevel=2,
             )
@@ -90,7 +90,7 @@ class Strategist:
     def _check(self, suggestion: object) -> tuple[Array, int, Any]:
         """The parts of the strategy's answer, or a PluginError that names the strategy."""
         if not isinstance(suggestion, Suggestion):
-            raise PluginError(f"ask must return a Suggestion, got {shown(suggestion)}", *self._called)
+            raise PluginError(f"ask must return a Suggestion, got {show(suggestion)}", *self._called)
         domain, top = self._problem.domain, len(self._problem.costs) - 1
         u, m = suggestion.u, suggestion.fidelity
         if type(m) is int and isinstance(u, np.ndarray) and u.dtype == np.float64:
@@ -105,7 +105,7 @@ class Strategist:
         if u.shape != (domain.dim,) or not domain.contains(u[None])[0]:
             raise PluginError(
                 f"a suggested point must have shape ({domain.dim},) and lie in X, "
-                f"got {shown(u.tolist())} in unit coordinates",
+                f"got {show(u.tolist())} in unit coordinates",
                 *self._called,
             )
         u.flags.writeable = False

@@ -132,9 +132,9 @@ class EventLog:
         """Seconds for which trials are leased here; None: without end."""
         return self.leases.seconds
 
-    def expired(self) -> int:
+    def count_expired(self) -> int:
         """How many pending trials have a lease that has run out."""
-        return self.leases.expired()
+        return self.leases.count_expired()
 
     def claim(self, n: int) -> list[int]:
         """At most n trials whose lease has run out, the oldest first, now leased to us; within a transaction."""

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from mfopt import registry
-from mfopt.checks import printable_name, shown
+from mfopt.checks import printable_name, show
 from mfopt.domains import as_domain
 from mfopt.domains.box import Box
 from mfopt.domains.dimensions import Real
@@ -29,12 +29,6 @@ from mfopt.protocols import Domain
 from mfopt.run.setup import Setup
 from mfopt.storage.missing import MissingDomain, MissingPlugin
 from mfopt.storage.store import Header, Store
-
-_GROUPS = {
-    "strategy": registry.STRATEGIES,
-    "surrogate": registry.SURROGATES,
-    "maximiser": registry.MAXIMISERS,
-}
 
 
 def study_name(name: object) -> str:
@@ -81,7 +75,7 @@ def rebuild(store: Store, header: Header, given: Mapping[str, object]) -> Setup:
     try:
         plugins = {
             what: _rebuild_plugin(name, what, group, spec[what]) if given.get(what) is None else given[what]
-            for what, group in _GROUPS.items()
+            for what, group in registry.GROUPS.items()
         }
         return Setup(
             domain=_rebuild_domain(store, name, spec["domain"]) if domain is None else domain,
@@ -223,7 +217,7 @@ def _flatten(path: str, value: Any) -> dict[str, Any]:
 
 
 def _show(flat: Mapping[str, Any], key: str) -> str:
-    return shown(flat[key]) if key in flat else "nothing"
+    return show(flat[key]) if key in flat else "nothing"
 
 
 def _class_name(given: object) -> str:

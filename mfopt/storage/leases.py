@@ -25,7 +25,7 @@ class Leases:
         """When a lease that begins now runs out; None: never."""
         return self._make_deadline(self._database)
 
-    def expired(self) -> int:
+    def count_expired(self) -> int:
         """How many pending trials have a lease that has run out."""
         sql = "SELECT count(*) FROM mfopt_trials WHERE study = ? AND lease < ?"
         return int(self._database.query(sql, (self._name, self._database.now()))[0][0])

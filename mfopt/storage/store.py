@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
-from mfopt.checks import shown
+from mfopt.checks import show
 from mfopt.errors import InputError, NotAStorage, StorageDamaged, UnknownStudy
 from mfopt.storage.database import Database
 
@@ -43,7 +43,7 @@ def connect(storage: object) -> Store:
         storage = os.fspath(storage)
     if not isinstance(storage, str) or not storage or "\0" in storage:
         raise InputError(
-            f'storage must be "sqlite:///study.db", a path or "postgresql://user@host/database", got {shown(storage)}'
+            f'storage must be "sqlite:///study.db", a path or "postgresql://user@host/database", got {show(storage)}'
         )
     if storage.startswith(("postgresql://", "postgres://")):
         from mfopt.storage.postgres import Postgres
@@ -52,9 +52,9 @@ def connect(storage: object) -> Store:
     if storage.startswith("sqlite:///"):
         storage = unquote(storage.removeprefix("sqlite:///"))
     elif "://" in storage:
-        raise InputError(f"storage must begin with sqlite:/// or postgresql://, or be a path, got {shown(storage)}")
+        raise InputError(f"storage must begin with sqlite:/// or postgresql://, or be a path, got {show(storage)}")
     if storage in ("", ":memory:"):
-        raise InputError(f"storage must be a file, got {shown(storage)}; leave it out for a study in memory only")
+        raise InputError(f"storage must be a file, got {show(storage)}; leave it out for a study in memory only")
     from mfopt.storage.sqlite import SQLite
 
     return Store(SQLite(Path(storage).absolute()))

@@ -1,4 +1,4 @@
-"""Conformance suites: what a surrogate, a maximiser or a domain of anyone's must do, as pytest classes.
+"""Conformance suites: what anyone's surrogate, maximiser, strategy or domain must do, as pytest classes.
 
     from mfopt.testing import SurrogateConformance
     from my_package import MySurrogate

@@ -1,4 +1,4 @@
-"""What a domain of anyone's must do."""
+"""What anyone's domain must do."""
 
 from __future__ import annotations
 

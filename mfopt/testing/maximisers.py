@@ -1,4 +1,4 @@
-"""What a maximiser of anyone's must do."""
+"""What anyone's maximiser must do."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a strategy of anyone's must do."""
+"""What anyone's strategy must do."""
 
 from __future__ import annotations
 

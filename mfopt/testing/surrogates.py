@@ -1,4 +1,4 @@
-"""What a surrogate of anyone's must do."""
+"""What anyone's surrogate must do."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from mfopt.checks import real_array, shown
+from mfopt.checks import real_array, show
 from mfopt.errors import InputError
 from mfopt.protocols import Array
 
@@ -43,7 +43,7 @@ def as_points(points: object) -> Array:
     """(q, d), finite, with at least one row."""
     array = real_array(points, "points")
     if array.ndim != 2 or 0 in array.shape or not np.isfinite(array).all():
-        raise InputError(f"points must be a finite array (q, d) with at least one row, got {shown(points)}")
+        raise InputError(f"points must be a finite array (q, d) with at least one row, got {show(points)}")
     return array
 
 

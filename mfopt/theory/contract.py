@@ -55,7 +55,7 @@ class Violation:
         )
 
 
-def allowed(zeta_low: float, zeta_high: float) -> float:
+def allowed_difference(zeta_low: float, zeta_high: float) -> float:
     """How far two fidelities may differ: ζ_l + ζ_m, with room for rounding."""
     return (zeta_low + zeta_high) * (1 + 1e-9)
 
@@ -88,7 +88,7 @@ def violations(history: Rows, zetas: Sequence[float | None], noises: Sequence[fl
             if low == high or zeta_low is None or zeta_high is None:
                 continue
             difference = excess(y - value, noise[m] + noise[other])
-            if difference > allowed(zeta_low, zeta_high):
+            if difference > allowed_difference(zeta_low, zeta_high):
                 found.append(Violation(n, x, low, high, difference, zeta_low + zeta_high))
         here[m] = y
     return found

@@ -5,7 +5,7 @@ import io
 import pytest
 
 from mfopt.bench.cells import Cell, Task
-from mfopt.bench.display import Display, readable
+from mfopt.bench.display import Display, format_seconds
 
 
 class Terminal(io.StringIO):
@@ -62,4 +62,4 @@ def test_the_line_fits_the_terminal(monkeypatch):
 
 @pytest.mark.parametrize(("seconds", "text"), [(3.14, "3.1 s"), (61, "1 min"), (5000, "83 min"), (9000, "2.5 h")])
 def test_durations_are_readable(seconds, text):
-    assert readable(seconds) == text
+    assert format_seconds(seconds) == text

@@ -1,4 +1,4 @@
-"""Random sequences of calls, good and bad: a refused call changes nothing, and the books always balance."""
+"""Random sequences of calls, good and bad: a refused call changes nothing, and the ledger always balances."""
 
 import numpy as np
 import pytest

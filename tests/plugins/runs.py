@@ -53,6 +53,6 @@ def fidelity_models(surrogates, noises, used, dim, seed, own=None, coupled=False
 
 
 def show(models, record):
-    """Tell models an outcome, as a strategy would; one of a fidelity not in use is passed over."""
+    """Tell models an outcome, as a strategy would; one of a fidelity not in use is ignored."""
     if record.fidelity in models.used:
         models.observations.add(record.u, models.used.index(record.fidelity), record.y)

@@ -64,7 +64,7 @@ def test_all_events_are_read_anew_after_a_rewind_and_each_once(log):
 
 def test_without_a_lease_no_trial_runs_out(log):
     assert log.lease is None
-    assert log.expired() == 0
+    assert log.count_expired() == 0
     with log.transaction():
         assert log.claim(5) == []
     log.close()

@@ -104,7 +104,7 @@ def test_a_run_that_is_killed_again_and_again_asks_what_it_would_have_asked(tmp_
 # ------------------------------------------------------------------------------------------------------- Ctrl-C
 
 
-def books(opt):
+def state(opt):
     history, pending = opt.history, [(trial.id, trial.x.tobytes()) for trial in opt.pending]
     return history.id.tolist(), history.y.tolist(), pending, opt.spent, opt.remaining
 
@@ -134,7 +134,7 @@ def test_an_interruption_between_any_two_lines_leaves_the_optimiser_right(storag
             pass
         opt.refresh()
         there = Study.open(storage, opt._session.log.name)
-        assert books(opt) == books(there), lines
+        assert state(opt) == state(there), lines
         there.close()
         asked = [trial.x.tobytes() for trial in opt.pending]
         assert set(asked) <= set(points)
@@ -175,11 +175,11 @@ def test_a_disk_that_fills_up_at_any_write_costs_nothing(tmp_path, uninterrupted
         process.join(60)
         assert len(said) == 1, limit
         assert not isinstance(said[0], str), (limit, said[0])
-        errors, books, trace = said[0]
+        errors, states, trace = said[0]
         for kind, message in errors:
             assert kind in ("StorageError", "StorageFull"), (limit, message)
             assert "room" in message or "free space" in message or "cannot be made" in message, message
-        assert books[0::2] == books[1::2], limit  # in memory as in the file
+        assert states[0::2] == states[1::2], limit  # in memory as in the file
         assert trace == uninterrupted, limit
         integrity(path)
         failures += len(errors)

@@ -75,13 +75,13 @@ def _announced(target, *arguments):
 def fill(storage, limit, tells, connection):
     """Work with files that may not grow beyond `limit` bytes; when that hurts, make room and go on.
 
-    Reports what failed, the books right then, and the ids and points of the trials in their order.
+    Reports what failed, the state of the ledger right then, and the ids and points of the trials in their order.
     """
     import resource  # not on Windows
 
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     hard = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
-    errors, books = [], []
+    errors, states = [], []
 
     def tried(call):
         nonlocal limited
@@ -92,12 +92,12 @@ def fill(storage, limit, tells, connection):
                 raise
             errors.append((type(error).__name__, str(error)))
             if opt is not None:
-                books.append((len(opt.history), len(opt.pending), opt.spent, opt.remaining))
+                states.append((len(opt.history), len(opt.pending), opt.spent, opt.remaining))
             resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))
             limited = False
             if opt is not None:
                 again = mfopt.Study.open(storage)
-                books.append((len(again.history), len(again.pending), again.spent, again.remaining))
+                states.append((len(again.history), len(again.pending), again.spent, again.remaining))
             return call()
 
     try:
@@ -109,7 +109,7 @@ def fill(storage, limit, tells, connection):
             trial = tried(opt.ask)
             trace.append((trial.id, trial.x.tobytes(), trial.fidelity))
             tried(lambda trial=trial: opt.tell(trial, float(trial.x[0])))
-        connection.send((errors, books, trace))
+        connection.send((errors, states, trace))
     except BaseException as error:
         connection.send(f"{type(error).__name__}: {error}")
         raise

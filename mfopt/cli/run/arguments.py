@@ -10,12 +10,6 @@ from mfopt.cli._shared import STORAGE, read_plugin
 from mfopt.cli.command import Subparsers
 from mfopt.errors import InputError
 
-_PLUGINS = {
-    "strategy": registry.STRATEGIES,
-    "surrogate": registry.SURROGATES,
-    "maximiser": registry.MAXIMISERS,
-}
-
 _EPILOG = """A problem file defines, in Python,
 
   domain = [(0, 1), (10, 500)]              or a mfopt.Box with names, scales and constraints, or a mfopt.FiniteSet
@@ -47,9 +41,9 @@ def add(commands: Subparsers) -> None:
     what = parser.add_argument_group("what to do")
     what.add_argument("--capital", type=float, help="total budget, in the unit of the costs")
     what.add_argument("--minimize", action="store_true", help="look for the smallest value")
-    for group in ("strategy", "surrogate", "maximiser"):
+    for plugin in registry.GROUPS:
         text = "a name, or name:option=value,option=value"
-        what.add_argument(f"--{group}", metavar="NAME", help=f"{text}; `mfopt plugins` lists the names")
+        what.add_argument(f"--{plugin}", metavar="NAME", help=f"{text}; `mfopt plugins` lists the names")
     what.add_argument("--seed", type=int, help="default: a fresh one")
     what.add_argument("--time-limit", type=float, metavar="S", help="start nothing after S seconds")
     where = parser.add_argument_group("where to keep it")
@@ -64,7 +58,7 @@ def add(commands: Subparsers) -> None:
         "--executor",
         metavar="E",
         help="threads, processes, or the address of a Dask scheduler, tcp://host:8786 "
-        "(default: processes for functions; programs have threads, also with processes)",
+        "(default: processes for functions; programs are always started from threads)",
     )
     how.add_argument("--timeout", type=float, metavar="S", help="an evaluation that takes longer has failed")
     how.add_argument("--retries", type=int, metavar="N", help="try a failed evaluation again, N times (default: 0)")
@@ -81,7 +75,7 @@ def read_options(arguments: argparse.Namespace) -> dict[str, Any]:
     given = {name: getattr(arguments, name) for name in ("capital", "seed", "workers", "timeout", "retries")}
     if arguments.minimize:
         given["direction"] = "minimize"
-    for name, group in _PLUGINS.items():
+    for name, group in registry.GROUPS.items():
         text = getattr(arguments, name)
         given[name] = None if text is None else read_plugin(group, text)
     given["limits"] = None if arguments.limits is None else _read_limits(arguments.limits)

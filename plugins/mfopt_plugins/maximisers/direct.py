@@ -25,8 +25,7 @@ class Direct:
 
     A few random points of X join the candidates, so that an X too thin for the centres of rectangles has some, and so
     do corners, where no centre ever lies and where uncertainty, and with it an upper bound, often is largest. All these
-    are the same points at every ask; an acquisition may remember what it finds out
-    about them (hooks.KeepsRecurring).
+    are the same points at every ask; an acquisition may remember what it finds out about them (hooks.KeepsRecurring).
     """
 
     def __init__(self, budget: int | None = None, climbs: int | None = None) -> None:

@@ -24,7 +24,7 @@ def polish(acquisition: HasPieces, domain: Domain, candidates: Array, values: Ar
     spread = float(np.ptp(values))
     if not spread > 0.0:
         return np.array(candidates[top])
-    ends, heights, settled = _climb(acquisition, domain, _apart(candidates, values, climbs), spread)
+    ends, heights, settled = _climb(acquisition, domain, _choose_apart(candidates, values, climbs), spread)
     best = int(np.argmax(heights))
     for _ in range(_AGAIN):
         if settled[best]:
@@ -51,7 +51,7 @@ def _climb(acquisition: HasPieces, domain: Domain, starts: Array, spread: float)
     return ascent.result()
 
 
-def _apart(candidates: Array, values: Array, climbs: int) -> Array:
+def _choose_apart(candidates: Array, values: Array, climbs: int) -> Array:
     """The best candidates that are not close to a better one."""
     chosen: list[int] = []
     near = np.zeros(len(values), dtype=np.bool_)

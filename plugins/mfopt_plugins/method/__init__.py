@@ -1,1 +1,9 @@
-"""The toolkit that strategies are made of: models, bounds, improvements, the initial design."""
+"""The toolkit that strategies are made of.
+
+design         how many random points a run begins with, and which
+observations   every outcome, and what counts as the same point
+models         the models of the fidelities, and when they learn
+upper_bound    φ = min_m φ_m over models of any kind
+improvement    expected improvement and its probability
+softening      values far above the rest brought closer
+"""

@@ -2,10 +2,10 @@
 Details").
 
 Λ₀/2 goes to the first and Λ₀/2 to the second fidelity; a method that uses one fidelity puts all of it there. By
-default Λ₀ = 5 λ_M (docs/defaults.md), but at most a quarter of the capital, since little capital is better spent by
-the method than by chance. Each of these fidelities gets at least FEWEST points (models need some), and at most 50 d:
-with λ_1 ≪ λ_2 half of Λ₀ would pay for thousands of points, which chance places worse than the method; what is saved
-is left to it. Fidelities above the second start without data, as in the paper.
+default Λ₀ = 5 λ_M (benchmarks/experiments.md says why), but at most a quarter of the capital, since little capital is
+better spent by the method than by chance. Each of these fidelities gets at least FEWEST points (models need some), and
+at most 50 d: with λ_1 ≪ λ_2 half of Λ₀ would pay for thousands of points, which chance places worse than the method;
+what is saved is left to it. Fidelities above the second start without data, as in the paper.
 
 The i-th point of a fidelity depends on the seed, the fidelity and i only: strategies that share a seed share points.
 """

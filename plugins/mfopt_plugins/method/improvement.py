@@ -111,15 +111,15 @@ class Tamed(AcquisitionDefaults):
 
     def __call__(self, u: Array) -> Array:
         """Values at the rows of u."""
-        return self._drawn_in(self._acquisition(u))[0]
+        return self._draw_in(self._acquisition(u))[0]
 
     def gradient(self, u: Array) -> tuple[Array, Array]:
         """Values and gradients."""
         value, slope = self._acquisition.gradient(u)
-        drawn, factor = self._drawn_in(value)
+        drawn, factor = self._draw_in(value)
         return drawn, factor[:, None] * slope
 
-    def _drawn_in(self, value: Array) -> tuple[Array, Array]:
+    def _draw_in(self, value: Array) -> tuple[Array, Array]:
         """The new values and their derivatives in the old ones."""
         depth = np.maximum(-value / self.TAIL, 1.0)
         return np.where(depth > 1.0, -self.TAIL * (1.0 + np.log(depth)), value), 1.0 / depth

@@ -21,7 +21,7 @@ from typing import Protocol
 import numpy as np
 from numpy.random import Generator
 
-from mfopt.hooks import FullAcquisition, FusesBounds, SharesKernel, joint_model, serving
+from mfopt.hooks import FullAcquisition, FusesBounds, SharesKernel, joint_model, shared_surrogate
 from mfopt.protocols import Array, JointModel, Model, Query, Surrogate
 from mfopt_plugins.method.observations import Observations
 from mfopt_plugins.method.upper_bound import PlainBound
@@ -52,7 +52,7 @@ class FidelityModels:
         self.observations = observations
         self._noises = [noises[m] for m in self.used]
         self._surrogates = [surrogates[m] for m in self.used]
-        self._learning = _learning(self._surrogates, self._noises, observations, dim, seed, own, coupled)
+        self._learning = _choose_learning(self._surrogates, self._noises, observations, dim, seed, own, coupled)
         self.models = list(self._learning.models)
 
     @property
@@ -74,7 +74,7 @@ class FidelityModels:
         self._learning.forget()
 
     @contextmanager
-    def hallucinated(self, pending: Sequence[Query]) -> Iterator[None]:
+    def hallucinate(self, pending: Sequence[Query]) -> Iterator[None]:
         """Within, each pending query counts as told with its model's mean there: widths shrink, means stay."""
         before = [model.n for model in self.models]
         try:
@@ -104,7 +104,7 @@ class FidelityModels:
             return first.bound(models, beta, zetas)
         return PlainBound(models, beta, zetas)
 
-    def noiseless(self, k: int) -> bool:
+    def is_noiseless(self, k: int) -> bool:
         """Whether asking the same point again at position k would tell nothing new.
 
         Known noise decides; otherwise points that were told twice do, by whether their values agree; otherwise the
@@ -113,7 +113,7 @@ class FidelityModels:
         known = self._noises[k]
         if known is not None:
             return known == 0.0
-        agree = self.observations.repeatable(k)
+        agree = self.observations.is_repeatable(k)
         if agree is not None:
             return agree
         if self.observations.counts[k] < 2:
@@ -125,13 +125,13 @@ class FidelityModels:
         known = self._noises[k]
         if known is not None:
             return known
-        return self._learnt_noise(k) if self._learning.has_learnt(k) and not self.noiseless(k) else 0.0
+        return self._learnt_noise(k) if self._learning.has_learnt(k) and not self.is_noiseless(k) else 0.0
 
     def _learnt_noise(self, k: int) -> float:
         return float(self.models[k].describe().get("noise", 0.0))
 
 
-def _learning(
+def _choose_learning(
     surrogates: Sequence[Surrogate],
     noises: Sequence[float | None],
     observations: Observations,
@@ -146,7 +146,7 @@ def _learning(
     if joint is not None:
         return Jointly(joint, when)
     models = [surrogate.model(dim, noise) for surrogate, noise in zip(surrogates, noises, strict=True)]
-    one = serving(surrogates)
+    one = shared_surrogate(surrogates)
     if isinstance(one, SharesKernel):
         return WithOneKernel(models, one, when)
     return Alone(models, when, max(3, 2 * dim) if own is None else own)
@@ -160,20 +160,20 @@ class Schedule:
         self._seed = seed
         self.learnt_at = [-1] * len(observations.used)  # rows when last learnt; −1: never
 
-    def due(self, k: int) -> bool:
+    def is_due(self, k: int) -> bool:
         """Whether position k has so many more rows that learning again is worth its cost."""
         n, before = self.observations.counts[k], self.learnt_at[k]
         return before < 0 or n - before >= max(1, ceil(GROWTH * before))
 
     def any_due(self) -> bool:
         """Whether any position is due."""
-        return any(self.due(k) for k in range(len(self.learnt_at)))
+        return any(self.is_due(k) for k in range(len(self.learnt_at)))
 
     def all_rows(self) -> list[tuple[Array, Array]]:
         """The rows of every position."""
         return [self.observations.rows(k) for k in range(len(self.learnt_at))]
 
-    def all_learnt(self) -> None:
+    def mark_learnt(self) -> None:
         """Every position has learnt from its present rows."""
         self.learnt_at = list(self.observations.counts)
 
@@ -216,7 +216,7 @@ class Jointly:
         """Learn all hyper-parameters from all rows."""
         if self._when.any_due():
             self.joint.fit(self._when.all_rows(), self._when.generator(len(self.models) - 1))
-            self._when.all_learnt()
+            self._when.mark_learnt()
 
     def has_learnt(self, k: int) -> bool:
         """Whether anything was learnt."""
@@ -240,7 +240,7 @@ class WithOneKernel:
         if self._when.any_due():
             rng = self._when.generator(len(self.models) - 1)
             self._surrogate.fit_together(self.models, self._when.all_rows(), rng)
-            self._when.all_learnt()
+            self._when.mark_learnt()
 
     def has_learnt(self, k: int) -> bool:
         """Whether anything was learnt."""
@@ -271,7 +271,7 @@ class Alone:
         for k, model in enumerate(self.models):
             if counts[k] < self._own:
                 self._borrow(k)
-            elif when.due(k):
+            elif when.is_due(k):
                 model.fit(*when.observations.rows(k), when.generator(k))
                 when.learnt_at[k] = counts[k]
 

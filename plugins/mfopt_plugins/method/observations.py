@@ -78,7 +78,7 @@ class Observations:
         known = np.flatnonzero(self.same(points, u))
         return float(values[known[-1]]) if len(known) else None
 
-    def repeatable(self, k: int) -> bool | None:
+    def is_repeatable(self, k: int) -> bool | None:
         """Whether values of position k told for the same point agree; None where no point was told twice."""
         _, y = self.rows(k)
         if not self._repeats[k]:
@@ -93,17 +93,17 @@ class Observations:
         near: BoolArray = np.abs(points - u).max(axis=1, initial=0.0) <= self._nearest
         return near
 
-    def queried(self, k: int, pending: Sequence[Query] = ()) -> Array:
+    def queried_points(self, k: int, pending: Sequence[Query] = ()) -> Array:
         """All points (n, dim) with an outcome at position k, failed ones included, and those pending there."""
         failed = [u[None] for u, j, _ in self._failed if j == k]
         waiting = [q.u[None] for q in pending if q.fidelity == self.used[k]]
         return np.vstack([self.rows(k)[0], *failed, *waiting])
 
-    def taken(self, u: Array, k: int, pending: Sequence[Query]) -> bool:
+    def is_taken(self, u: Array, k: int, pending: Sequence[Query]) -> bool:
         """Whether this point was queried at position k, or is about to be."""
-        return bool(self.same(self.queried(k, pending), u).any())
+        return bool(self.same(self.queried_points(k, pending), u).any())
 
-    def failed_recently(self) -> list[tuple[Array, int]]:
+    def recent_failures(self) -> list[tuple[Array, int]]:
         """Failed points that are still avoided, with the number of outcomes told since."""
         since = [(u, self._outcomes - before - 1) for u, _, before in self._failed]
         return [(u, age) for u, age in since if age < RECENT]
@@ -122,7 +122,7 @@ class Observations:
             found.append(self._row_of[key])
         return found
 
-    def finished(self, k: int, pending: Sequence[Query]) -> BoolArray:
+    def finished_rows(self, k: int, pending: Sequence[Query]) -> BoolArray:
         """Rows of a finite set that need no further query at position k if it is noiseless.
 
         They have a value or are pending there, or failed twice: a failure may be bad luck once.
@@ -139,4 +139,4 @@ class Observations:
         outcomes = self.counts[k] + sum(j == k for _, j, _ in self._failed) + len(pending)
         if self._points is None or outcomes < len(self._points):
             return False
-        return bool(self.finished(k, pending).all())
+        return bool(self.finished_rows(k, pending).all())

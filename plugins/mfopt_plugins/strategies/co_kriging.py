@@ -19,7 +19,7 @@ class CoKriging(JointStrategy):
 
     The fidelity: as in the reference, an infill point is evaluated at every fidelity, so that the data stay nested.
     Here it is asked for at the cheapest fidelity first and then one after the other up to the target; fidelities that
-    know the point, or after which λ_M could not be paid any more, are passed over. If one of these evaluations fails,
+    know the point, or after which λ_M could not be paid any more, are skipped. If one of these evaluations fails,
     the rest of the point is dropped. So a point costs λ_1 + ... + λ_M, whatever the cheap values say, and after the
     initial design cheap values are not used to explore.
 
@@ -47,7 +47,7 @@ class CoKriging(JointStrategy):
     def _choose(self, view: View, pending: Sequence[Query]) -> Suggestion:
         while self._climb:
             u, k = self._climb.pop(0)
-            if k in self._payable_positions(view) and not self._search.needless(u, k, pending):
+            if k in self._payable_positions(view) and not self._search.is_needless(u, k, pending):
                 text = "the point is evaluated at every fidelity"
                 reason = improvement_reason(self.kind, text, k, view.t, None, float("nan"), self._models, u)
                 return Suggestion(u, self._used[k], reason)
@@ -58,7 +58,7 @@ class CoKriging(JointStrategy):
         improvement = ExpectedImprovement(self._models.models[top], best, self._unit)
         u = self._search.point(Tamed(improvement), top, view, pending, DEPTH)
         positions = self._payable_positions(view)
-        steps = [k for k in positions if k == top or not self._observations.taken(u, k, pending)]
+        steps = [k for k in positions if k == top or not self._observations.is_taken(u, k, pending)]
         self._climb = [(u, k) for k in steps[1:]]
         text = "where the improvement at the target promises most"
         value = float(improvement(u[None])[0])

@@ -59,7 +59,7 @@ class Direct:
             u = self._point(self._queue.pop(0))
             if u is not None and u.tobytes() not in self._asked and u.tobytes() not in self._told:
                 return self._suggest(u, view.t, "a centre of a potentially optimal rectangle")
-        return self._suggest(self._elsewhere(view), view.t, "the next centres need no query")
+        return self._suggest(self._find_elsewhere(view), view.t, "the next centres need no query")
 
     def exhausted(self, pending: Sequence[Query]) -> bool:
         """Whether every point of a finite set was asked for."""
@@ -119,7 +119,7 @@ class Direct:
             return np.array(domain.points[int(np.argmin(np.square(domain.points - centre).sum(axis=1)))])
         return centre.copy() if domain.contains(centre[None])[0] else None
 
-    def _elsewhere(self, view: View) -> Array:
+    def _find_elsewhere(self, view: View) -> Array:
         domain = self._problem.domain
         if domain.points is None:
             return np.array(domain.sample(1, view.rng)[0])

@@ -23,11 +23,9 @@ class MFGPUCB(UCBStrategy):
                      correlated with the target but scaled or shifted. Means in trial.reason are corrected ones.
     doubt            practical mode, not in the paper: where the models say that nothing is left to be found, every
                      second query looks elsewhere (ucb/doubt.py).
-
     coupled          practical mode, not in the paper: the surrogates se and matern model all fidelities as one process,
                      whose length-scales say how much a cheap value tells about the target (surrogates/coupled).
                      With False, with affine=True and in theory mode each fidelity has a process of its own.
-
     softened         practical mode, not in the paper: where the values say that the function is flat but for peaks,
                      they are softened (method/softening.py, surrogates/gp/evidence.py). Never where ζ, γ or noise is
                      given, nor with affine=True or surrogates that cannot judge it.

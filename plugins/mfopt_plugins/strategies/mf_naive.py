@@ -11,11 +11,11 @@ from mfopt_plugins.strategies.gp_ucb import GPUCB
 class MFNaive(NaiveStrategy):
     """GP-UCB at the first fidelity for min(Λ/(2λ₁), limit) queries, then the target in decreasing order of f⁽¹⁾.
 
-    The paper prints max(Λ/(2λ₁), 500); why the minimum is meant stands in _naive. GP-UCB begins with those points of
+    The paper prints max(Λ/(2λ₁), 500); _naive explains why the minimum is meant. GP-UCB begins with those points of
     the initial design that mf-gp-ucb has at the first fidelity too; the part at the second is left out, since this
     method models the first alone.
 
-    It is stuck at the maximum of f⁽¹⁾: not for cheap fidelities whose maximum lies elsewhere than the target's.
+    It is stuck at the maximum of f⁽¹⁾, so it is no choice where that lies elsewhere than the target's.
 
     limit        most queries of the first part; the paper has 500.
     beta_factor  β_t = beta_factor · d log(2t) of GP-UCB.

@@ -115,7 +115,7 @@ class MFSKO(JointStrategy):
     def _improve(self, view: View, pending: Sequence[Query], best: float) -> Suggestion:
         candidates = []
         for k in self._payable_positions(view):
-            if k < self._top and self._used_up(k, pending):
+            if k < self._top and self._is_used_up(k, pending):
                 continue
             acquisition = AugmentedImprovement(self._models, k, best, self._costs[-1] / self._costs[k], self._unit)
             u = self._search.point(Tamed(acquisition), k, view, pending, DEPTH)
@@ -125,6 +125,6 @@ class MFSKO(JointStrategy):
         reason = improvement_reason(self.kind, text, k, view.t, best, value, self._models, u)
         return Suggestion(u, self._used[k], reason)
 
-    def _used_up(self, k: int, pending: Sequence[Query]) -> bool:
+    def _is_used_up(self, k: int, pending: Sequence[Query]) -> bool:
         """Whether a noiseless fidelity of a finite set has no point left to query."""
-        return self._observations.all_finished(k, pending) and self._models.noiseless(k)
+        return self._observations.all_finished(k, pending) and self._models.is_noiseless(k)

@@ -47,7 +47,7 @@ class RandomSearch:
         if domain.points is None:
             self._drawn += 1
             return initial_point(domain, seed, self._target, self._drawn - 1)
-        asked = self._observations.queried(0, view.pending)
+        asked = self._observations.queried_points(0, view.pending)
         counts = np.bincount(self._observations.rows_of(asked), minlength=len(domain.points))
         least = counts == counts.min()
         if counts.min() > 0 and self._problem.noises[-1] == 0.0:

@@ -1,6 +1,6 @@
 """The built-in surrogates.
 
-se, matern, se_python   one kernel: the plug-ins; what they share is in base.py and compiled.py
+se, matern, se_python   one kernel: the plugins; what they share is in base.py and compiled.py
 ar1/                    an autoregressive process over fidelities
 gp/                     one process per fidelity
 coupled/                one process over points and fidelities

@@ -4,8 +4,9 @@
 
     log ℓ ~ N(log centre, sigma²)   or, without the logarithm,   ρ ~ N(centre, sigma²)
 
-says by which factor (by how much) they are expected to differ from their centre. A learner says what the parts are
-and how the log likelihood depends on them; the priors, the limits, the entries that are given and the search are here.
+says by which factor (by how much) they are expected to differ from their centre. A learning module says what the
+parts are and how the log likelihood depends on them; the priors, the limits, the entries that are given and the search
+are here.
 """
 
 from __future__ import annotations

@@ -111,11 +111,11 @@ def test_pending_points_count_as_told_with_the_mean_and_are_dropped_again():
         show(both, record(i / 10, 0, float(i)))
     both.update()
     pending = [Query(1, np.array([0.7]), 0), Query(2, np.array([0.8]), 0)]
-    with both.hallucinated(pending):
+    with both.hallucinate(pending):
         assert both.models[0].rows == [0, 1, 2, 3, 1.5, 1.5]
         assert both.models[1].rows == []
     assert both.models[0].rows == [0, 1, 2, 3]
-    with pytest.raises(RuntimeError), both.hallucinated(pending):
+    with pytest.raises(RuntimeError), both.hallucinate(pending):
         raise RuntimeError
     assert both.models[0].rows == [0, 1, 2, 3]
 
@@ -142,7 +142,7 @@ def test_noise_is_known_or_shown_by_repeated_points(noise, values, expected):
     one = models(1, noises=[noise])
     for y in values:
         show(one, record(0.5, 0, y))
-    assert one.noiseless(0) is expected
+    assert one.is_noiseless(0) is expected
 
 
 def test_without_repeated_points_the_learnt_noise_decides():
@@ -152,5 +152,5 @@ def test_without_repeated_points_the_learnt_noise_decides():
         for u in rng.random(30):
             show(one, record(u, 0, np.sin(6 * u) + noise * rng.standard_normal()))
         one.update()
-        assert one.noiseless(0) is expected
+        assert one.is_noiseless(0) is expected
         assert 0.5 * noise**2 <= one.noise(0) <= 2 * noise**2

@@ -32,19 +32,19 @@ def test_every_question_about_a_point_of_a_box_has_one_answer(step, same):
     near = u + np.array([0.0, step])
     seen.add(u, 1, 1.0)
     assert (seen.value(near, 1) is not None) is same
-    assert seen.taken(near, 1, []) is same
-    assert seen.taken(near, 0, [Query(0, u, 0)]) is same
-    assert not seen.taken(near, 0, [Query(0, u, 3)])
+    assert seen.is_taken(near, 1, []) is same
+    assert seen.is_taken(near, 0, [Query(0, u, 0)]) is same
+    assert not seen.is_taken(near, 0, [Query(0, u, 3)])
     seen.add(near, 1, 1.0)
-    assert (seen.repeatable(1) is not None) is same
+    assert (seen.is_repeatable(1) is not None) is same
 
 
 def test_points_of_a_finite_set_are_told_apart_however_close_they_are():
     domain = FiniteSet([[0.0], [1e-9], [1.0]])
     seen = Observations([0], domain)
     seen.add(domain.points[0], 0, 1.0)
-    assert seen.taken(domain.points[0], 0, [])
-    assert not seen.taken(domain.points[1], 0, [])
+    assert seen.is_taken(domain.points[0], 0, [])
+    assert not seen.is_taken(domain.points[1], 0, [])
 
 
 @given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 1), st.one_of(st.none(), st.floats(-9, 9))), max_size=60))
@@ -58,7 +58,7 @@ def test_rows_are_the_values_in_the_order_told(outcomes):
         assert list(zip(u[:, 0], y, strict=True)) == told
         assert seen.counts[k] == len(told)
         queried = [place / 5 for place, level, _ in outcomes if level == k]
-        assert sorted(seen.queried(k)[:, 0]) == sorted(queried)
+        assert sorted(seen.queried_points(k)[:, 0]) == sorted(queried)
         again = [y for place, y in told if place == 0.0]
         assert seen.value(np.array([0.0]), k) == (again[-1] if again else None)
 
@@ -69,9 +69,9 @@ def test_values_of_one_point_agree_or_show_noise():
         for y in ys:
             seen.add(np.array([0.5, 0.5]), k, y)
         seen.add(np.array([0.1, 0.1]), k, 5.0)
-    assert seen.repeatable(0) is True
-    assert seen.repeatable(1) is False
-    assert seen.repeatable(2) is None
+    assert seen.is_repeatable(0) is True
+    assert seen.is_repeatable(1) is False
+    assert seen.is_repeatable(2) is None
 
 
 def test_a_failure_is_forgotten_after_some_outcomes():
@@ -79,10 +79,10 @@ def test_a_failure_is_forgotten_after_some_outcomes():
     seen.add(np.array([0.5]), 0, None)
     ages = []
     for _ in range(RECENT):
-        ages += [age for _, age in seen.failed_recently()]
+        ages += [age for _, age in seen.recent_failures()]
         seen.add(np.array([0.1]), 0, 1.0)
     assert ages == list(range(RECENT))
-    assert seen.failed_recently() == []
+    assert seen.recent_failures() == []
 
 
 def test_rows_of_a_finite_set_are_finished_by_a_value_a_pending_query_or_two_failures():
@@ -92,10 +92,10 @@ def test_rows_of_a_finite_set_are_finished_by_a_value_a_pending_query_or_two_fai
     seen.add(points[0], 1, 5.0)
     seen.add(points[3], 1, None)
     pending = [Query(0, points[1], 1), Query(1, points[2], 0)]
-    assert seen.finished(1, pending).tolist() == [True, True, False, False]
+    assert seen.finished_rows(1, pending).tolist() == [True, True, False, False]
     seen.add(points[3], 1, None)
-    assert seen.finished(1, pending).tolist() == [True, True, False, True]
-    assert seen.finished(0, pending).tolist() == [False, False, True, False]
+    assert seen.finished_rows(1, pending).tolist() == [True, True, False, True]
+    assert seen.finished_rows(0, pending).tolist() == [False, False, True, False]
     assert not seen.all_finished(1, pending)
     seen.add(points[2], 1, 1.0)
     assert seen.all_finished(1, pending)

@@ -96,8 +96,8 @@ def cheap_forrester(x):
 def test_the_published_example_is_solved_with_few_expensive_queries(name):
     """Forrester et al. (2007): 4 expensive and 11 cheap values to begin with; the optimum is at 0.757249."""
     opt = optimizer(name, [(0.0, 1.0)], capital=45.0, direction="minimize")
-    dear, cheap = np.array([[0.0], [0.4], [0.6], [1.0]]), np.linspace(0.0, 1.0, 11)[:, None]
-    opt.add(dear, 1, [forrester(x) for x in dear])
+    expensive, cheap = np.array([[0.0], [0.4], [0.6], [1.0]]), np.linspace(0.0, 1.0, 11)[:, None]
+    opt.add(expensive, 1, [forrester(x) for x in expensive])
     opt.add(cheap, 0, [cheap_forrester(x) for x in cheap])
     trials = run(opt, [cheap_forrester, forrester])
     assert abs(opt.best.x[0] - 0.757249) < 5e-3

@@ -7,7 +7,7 @@ from mfopt import Box, Exhausted, FiniteSet, hooks
 from mfopt.protocols import Problem, View
 from mfopt_plugins.method.models import FidelityModels
 from mfopt_plugins.method.observations import SAME, Observations
-from mfopt_plugins.strategies.base.avoid import Avoiding, elsewhere
+from mfopt_plugins.strategies.base.avoid import Avoiding, find_elsewhere
 from mfopt_plugins.strategies.base.cycle import Search
 from mfopt_plugins.surrogates.se_python import SEPython
 from tests.plugins.runs import quick
@@ -59,9 +59,9 @@ def test_on_a_box_a_known_point_gives_way_to_another_good_one():
     box, seen = search(Box([(0.0, 1.0)] * 2))
     first = box.point(Column(), 0, VIEW, [], 1.0)
     seen.add(first, 0, 1.0)
-    other = box.fresh(Column(), first, 0, VIEW, [])
-    assert box.needless(first, 0, [])
-    assert not box.needless(other, 0, [])
+    other = box.find_fresh(Column(), first, 0, VIEW, [])
+    assert box.is_needless(first, 0, [])
+    assert not box.is_needless(other, 0, [])
     assert other[0] > 0.9
 
 
@@ -92,7 +92,7 @@ def test_an_acquisition_is_lowered_around_a_failure_and_less_so_later():
 def test_elsewhere_is_the_best_point_apart_from_the_taken_ones():
     box = Box([(0.0, 1.0)] * 2)
     taken = np.array([[1.0, 0.5]])
-    u = elsewhere(Column(), box, taken[0], taken, np.random.default_rng(0))
+    u = find_elsewhere(Column(), box, taken[0], taken, np.random.default_rng(0))
     assert np.abs(u - taken[0]).max() > SAME
     assert u[0] > 0.95
 
@@ -101,6 +101,6 @@ def test_where_every_candidate_is_taken_the_farthest_is_the_least_useless(monkey
     monkeypatch.setattr("mfopt_plugins.strategies.base.avoid.SAME", 2.0)
     box = Box([(0.0, 1.0)] * 2)
     corner = np.zeros((1, 2))
-    u = elsewhere(Column(), box, corner[0], corner, np.random.default_rng(0))
+    u = find_elsewhere(Column(), box, corner[0], corner, np.random.default_rng(0))
     assert box.contains(u[None])[0]
     assert u.max() > 0.95

@@ -121,7 +121,7 @@ def cheap(u):
     return np.sin(8 * u[:, 0]) + u[:, 0]
 
 
-def dear(u):
+def expensive(u):
     return -3 * cheap(u) + 20 + u[:, 0] ** 2
 
 
@@ -130,21 +130,21 @@ def test_scale_and_offset_between_fidelities_are_learnt_in_any_unit(scale):
     rng = np.random.default_rng(0)
     low, high = rng.random((25, 1)), np.array([[0.1], [0.3], [0.5], [0.7], [0.9]])
     joint = AR1().joint(1, [None, None])
-    joint.fit([(low, scale * cheap(low)), (high, scale * dear(high))], rng)
+    joint.fit([(low, scale * cheap(low)), (high, scale * expensive(high))], rng)
     assert joint.models[1].describe()["rho"] == pytest.approx(-3, rel=0.1)
     query = np.linspace(0.0, 1.0, 50)[:, None]
-    error = joint.models[1].posterior(query)[0] / scale - dear(query)
+    error = joint.models[1].posterior(query)[0] / scale - expensive(query)
     assert np.abs(error).max() < 0.15
     alone = SE().model(1)
-    alone.fit(high, dear(high), rng)
-    assert np.abs(alone.posterior(query)[0] - dear(query)).max() > 1.0
+    alone.fit(high, expensive(high), rng)
+    assert np.abs(alone.posterior(query)[0] - expensive(query)).max() > 1.0
 
 
 def test_a_given_rho_stays():
     rng = np.random.default_rng(0)
     u = rng.random((10, 1))
     joint = AR1(rho=1.0).joint(1, [0.0, 0.0, 0.0])
-    joint.fit([(u, 100 * cheap(u)), (u[:5], dear(u[:5])), (u[:2], dear(u[:2]))], rng)
+    joint.fit([(u, 100 * cheap(u)), (u[:5], expensive(u[:5])), (u[:2], expensive(u[:2]))], rng)
     assert [model.describe()["rho"] for model in joint.models] == [None, 1.0, 1.0]
     assert [model.describe()["noise"] for model in joint.models] == [0.0] * 3
 
@@ -153,7 +153,7 @@ def test_rows_of_one_fidelity_come_and_go_and_move_the_others():
     rng = np.random.default_rng(0)
     u = rng.random((12, 1))
     joint = AR1().joint(1, [None, None])
-    joint.fit([(u[:8], cheap(u[:8])), (u[:4], dear(u[:4]))], rng)
+    joint.fit([(u[:8], cheap(u[:8])), (u[:4], expensive(u[:4]))], rng)
     first, second = joint.models
     query = rng.random((9, 1))
     before = second.posterior(query)
@@ -228,7 +228,7 @@ def test_pending_points_shrink_the_joint_posterior_for_a_while():
     both.update()
     at = np.array([0.33])
     before = both.at(at)
-    with both.hallucinated([Query(0, at, 0)]):
+    with both.hallucinate([Query(0, at, 0)]):
         during = both.at(at)
     assert np.allclose(during[0], before[0], atol=1e-6)
     assert (during[1] < before[1]).all()

@@ -201,7 +201,7 @@ def test_pending_points_shrink_the_posterior_for_a_while():
     both.update()
     at = np.array([0.33, 0.5])
     before = both.at(at)
-    with both.hallucinated([Query(0, at, 0), Query(1, at + 0.1, 1)]):
+    with both.hallucinate([Query(0, at, 0), Query(1, at + 0.1, 1)]):
         during = both.at(at)
     assert np.allclose(during[0], before[0], atol=1e-6)
     assert (during[1] < before[1]).all()

@@ -60,7 +60,7 @@ class Avoiding(AcquisitionDefaults):
         return self._depth * np.sum(bowl * inside, axis=1), self._depth * np.sum(slope, axis=1)
 
 
-def elsewhere(acquisition: Acquisition, domain: Domain, u: Array, taken: Array, rng: np.random.Generator) -> Array:
+def find_elsewhere(acquisition: Acquisition, domain: Domain, u: Array, taken: Array, rng: np.random.Generator) -> Array:
     """The best of many points near `u` and anywhere in a box that are none of those `taken`."""
     near = [u + radius * rng.standard_normal((100, domain.dim)) for radius in (0.1, 0.03, 0.01, 0.003)]
     around = np.clip(np.vstack(near), 0.0, 1.0)

@@ -26,7 +26,7 @@ from mfopt.hooks import with_defaults
 from mfopt.protocols import Acquisition, Array, BoolArray, Problem, Query, Record, Suggestion, Surrogate, View
 from mfopt_plugins.method.models import FidelityModels
 from mfopt_plugins.method.observations import Observations
-from mfopt_plugins.strategies.base.avoid import Avoiding, elsewhere
+from mfopt_plugins.strategies.base.avoid import Avoiding, find_elsewhere
 from mfopt_plugins.strategies.base.initial import InitialDesign
 
 
@@ -90,14 +90,14 @@ class Cycle(ABC):
             if initial is not None:
                 return initial
         if self._needs_values() and not any(self._observations.counts):
-            k = 0 if self._payable(0, view.remaining) else self._top
+            k = 0 if self._can_pay(0, view.remaining) else self._top
             return self._design.another(k, view, pending, "no value is known yet")
         self._learn(view)
         return self._choose(view, pending)
 
     def exhausted(self, pending: Sequence[Query]) -> bool:
         """Whether a finite set has no useful query left: its target, taken for noiseless, knows every point."""
-        return self._observations.all_finished(self._top, pending) and self._models.noiseless(self._top)
+        return self._observations.all_finished(self._top, pending) and self._models.is_noiseless(self._top)
 
     def tell(self, record: Record) -> None:
         """Learn the outcome of a query, or data that nobody asked for, in the order told."""
@@ -106,7 +106,7 @@ class Cycle(ABC):
             self._design.count(record, k)
             self._observations.add(record.u, k, record.y)
 
-    def _payable(self, k: int, remaining: float) -> bool:
+    def _can_pay(self, k: int, remaining: float) -> bool:
         """Whether a query at position k leaves enough for a target query (the target itself need not)."""
         reserve = 0.0 if k == self._top else self._costs[-1]
         return self._costs[k] + reserve <= remaining
@@ -129,42 +129,42 @@ class Search:
     def point(self, acquisition: Acquisition, k: int, view: View, pending: Sequence[Query], depth: float) -> Array:
         """The best point that is worth a query at position k."""
         u, lowered = self.maximum(acquisition, k, view, pending, depth)
-        return self.fresh(lowered, u, k, view, pending) if self.needless(u, k, pending) else u
+        return self.find_fresh(lowered, u, k, view, pending) if self.is_needless(u, k, pending) else u
 
     def maximum(
         self, acquisition: Acquisition, k: int, view: View, pending: Sequence[Query], depth: float
     ) -> tuple[Array, Acquisition]:
         """The best point, and the acquisition as it was maximised: lowered by up to `depth` near failures.
 
-        On a finite set this point is fresh at position k; on a box ask `needless`, and for another point `fresh`.
+        On a finite set this point is fresh at position k; on a box see `is_needless`, and `find_fresh` for another.
         """
         if self._points is not None:
-            avoid = self._avoided(k, pending)
+            avoid = self._find_avoided(k, pending)
             if avoid.all():
                 raise Exhausted("every point of the finite set has been queried", which="points")
             return np.array(self._points[with_defaults(acquisition).argmax(self._points, avoid)]), acquisition
-        failures = self._observations.failed_recently()
+        failures = self._observations.recent_failures()
         if failures:
             acquisition = Avoiding(acquisition, failures, depth, self._domain.dim)
         return self._maximiser.maximise(acquisition, self._domain, view.rng, view.t), acquisition
 
-    def needless(self, u: Array, k: int, pending: Sequence[Query]) -> bool:
+    def is_needless(self, u: Array, k: int, pending: Sequence[Query]) -> bool:
         """Whether a query of this point at position k would tell nothing new."""
-        return self._models.noiseless(k) and self._observations.taken(u, k, pending)
+        return self._models.is_noiseless(k) and self._observations.is_taken(u, k, pending)
 
-    def fresh(self, acquisition: Acquisition, u: Array, k: int, view: View, pending: Sequence[Query]) -> Array:
+    def find_fresh(self, acquisition: Acquisition, u: Array, k: int, view: View, pending: Sequence[Query]) -> Array:
         """A good point of a box near u that was not queried at position k; u itself on a finite set."""
         if self._points is not None:
             return u
-        return elsewhere(acquisition, self._domain, u, self._observations.queried(k, pending), view.rng)
+        return find_elsewhere(acquisition, self._domain, u, self._observations.queried_points(k, pending), view.rng)
 
-    def _avoided(self, k: int, pending: Sequence[Query]) -> BoolArray:
+    def _find_avoided(self, k: int, pending: Sequence[Query]) -> BoolArray:
         """The points of a finite set that are no candidates for a query at position k."""
         avoid = np.zeros(0 if self._points is None else len(self._points), dtype=np.bool_)
-        if self._models.noiseless(k):
-            avoid |= self._observations.finished(k, pending)
+        if self._models.is_noiseless(k):
+            avoid |= self._observations.finished_rows(k, pending)
         failed = avoid.copy()
-        failed[self._observations.rows_of([u for u, _ in self._observations.failed_recently()])] = True
+        failed[self._observations.rows_of([u for u, _ in self._observations.recent_failures()])] = True
         # Where only failed points are left they are tried again.
         return avoid if failed.all() else failed
 

@@ -27,7 +27,7 @@ def incumbent(models: FidelityModels, pending: Sequence[Query]) -> float | None:
     u, y = models.observations.rows(top)
     if len(y) == 0:
         return None
-    best = float(y.max()) if models.noiseless(top) else float(models.models[top].posterior(u)[0].max())
+    best = float(y.max()) if models.is_noiseless(top) else float(models.models[top].posterior(u)[0].max())
     waiting = [q.u for q in pending if q.fidelity == models.used[top]]
     if waiting:
         best = max(best, float(models.models[top].posterior(np.array(waiting))[0].max()))
@@ -59,7 +59,7 @@ class ImprovementStrategy(Cycle):
         """The logarithm of the improvement over `best`; `unit` is a typical size of values."""
 
     def _choose(self, view: View, pending: Sequence[Query]) -> Suggestion:
-        with self._models.hallucinated(pending):
+        with self._models.hallucinate(pending):
             best = incumbent(self._models, pending)
             # Without any value the cycle asks at random, so there is an incumbent.
             acquisition = self._acquisition(self._models.models[0], best or 0.0, self._observations.spread() or 1.0)

@@ -58,7 +58,7 @@ class InitialDesign:
         if record.y is not None and not record.asked:
             self._unasked[k] += 1
 
-    def issued(self, u: Array, k: int) -> bool:
+    def has_issued(self, u: Array, k: int) -> bool:
         """Whether this point was asked for by the design."""
         points = self._issued[k]
         return bool(points) and bool(self._observations.same(np.array(points), u).any())
@@ -70,7 +70,7 @@ class InitialDesign:
     def _draw(self, k: int, pending: Sequence[Query]) -> Array | None:
         """The next uniform point for position k; None when a finite set seems to have no fresh one."""
         observations = self._observations
-        taken = None if self._domain.points is None else observations.finished(k, pending)
+        taken = None if self._domain.points is None else observations.finished_rows(k, pending)
         for _ in range(_TRIES):
             u = initial_point(self._domain, self._seed, self._used[k], self._drawn[k])
             self._drawn[k] += 1

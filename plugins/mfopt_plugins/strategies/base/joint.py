@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 
-from mfopt.hooks import ModelsJointly, serving
+from mfopt.hooks import ModelsJointly, shared_surrogate
 from mfopt.protocols import Problem, Query, Suggestion, Surrogate, View
 from mfopt_plugins.method.upper_bound import PlainBound
 from mfopt_plugins.strategies.base.cycle import Cycle
@@ -35,12 +35,12 @@ class JointStrategy(Cycle):
 
     def _surrogates(self, problem: Problem) -> Sequence[Surrogate]:
         given = problem.surrogates
-        if len(given) == 1 or isinstance(serving(given), ModelsJointly):
+        if len(given) == 1 or isinstance(shared_surrogate(given), ModelsJointly):
             return given
         return [self._own_surrogate()] * len(given)
 
     def _choose(self, view: View, pending: Sequence[Query]) -> Suggestion:
-        with self._models.hallucinated(pending):
+        with self._models.hallucinate(pending):
             best = incumbent(self._models, pending)
             return self._first(view, pending) if best is None else self._improve(view, pending, best)
 
@@ -54,7 +54,7 @@ class JointStrategy(Cycle):
         return Suggestion(u, self._used[top], reason)
 
     def _payable_positions(self, view: View) -> list[int]:
-        return [k for k in range(len(self._used)) if self._payable(k, view.remaining)]
+        return [k for k in range(len(self._used)) if self._can_pay(k, view.remaining)]
 
     @property
     def _unit(self) -> float:

@@ -45,7 +45,7 @@ class Schedule(ABC):
         """β_t."""
 
     @abstractmethod
-    def informed(self, counts: Sequence[int]) -> list[int]:
+    def informed_positions(self, counts: Sequence[int]) -> list[int]:
         """The positions whose bounds make φ, where the positions have so many values."""
 
     def first_visit(self, observations: Observations, u: Array, k: int) -> bool:
@@ -82,7 +82,7 @@ class Practical(Schedule):
         """β_t = 0.2 d log 2t (theory.beta_practical)."""
         return self._factor * self._dim * log(2 * t)
 
-    def informed(self, counts: Sequence[int]) -> list[int]:
+    def informed_positions(self, counts: Sequence[int]) -> list[int]:
         """The positions that have values.
 
         Before its first value a fidelity's bound is a flat guess, which in the minimum would hide the peaks that the
@@ -140,7 +140,7 @@ class Theory(Schedule):
             beta = theory.beta_mf_compact(t, dim, count, c.delta, 1.0, c.a, c.b, c.xi)
         return max(beta, 0.0)
 
-    def informed(self, counts: Sequence[int]) -> list[int]:
+    def informed_positions(self, counts: Sequence[int]) -> list[int]:
         """All positions."""
         return list(range(len(counts)))
 

@@ -1,4 +1,4 @@
-"""When the values of a run are softened (method/softening.py), and what is told of it in the unit of y."""
+"""When the values of a run are softened (method/softening.py), and how terms of φ are then shown in the unit of y."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from math import inf
 
 import numpy as np
 
-from mfopt.hooks import Softening, SoftensValues, serving
+from mfopt.hooks import Softening, SoftensValues, shared_surrogate
 from mfopt.protocols import Array, Problem
 from mfopt_plugins.method.observations import Observations
 from mfopt_plugins.method.softening import AsinhSoftening
 
-ENOUGH = 10  # values at one fidelity before they are asked; again when they have doubled
+ENOUGH = 10  # values at one fidelity before they are judged; again when their number has doubled
 
 
 class Softener:
@@ -32,7 +32,7 @@ class Softener:
         self.due_at = inf if judge is None else ENOUGH
 
     def judge(self, observations: Observations, rng: np.random.Generator) -> bool:
-        """Ask the values; whether they are to be softened from now on."""
+        """Judge the values; True if they are to be softened from now on."""
         counts = observations.counts
         k = max(range(len(counts)), key=lambda k: counts[k])
         if self._judge is None or counts[k] < self.due_at:
@@ -53,10 +53,10 @@ class Softener:
         return middle, upper - middle, zetas, bound, threshold - middle
 
 
-def judge_of(problem: Problem, used: Sequence[int]) -> SoftensValues | None:
+def find_judge(problem: Problem, used: Sequence[int]) -> SoftensValues | None:
     """The surrogate that serves all these fidelities, if it can judge values and none of them has a known noise.
 
     Noise is known in the unit of y, so it holds for values as they are.
     """
-    one = serving([problem.surrogates[m] for m in used])
+    one = shared_surrogate([problem.surrogates[m] for m in used])
     return one if isinstance(one, SoftensValues) and not any(problem.noises[m] for m in used) else None

@@ -40,7 +40,7 @@ from mfopt_plugins.strategies.ucb.schedule import (
     given_zetas,
     require_not_negative,
 )
-from mfopt_plugins.strategies.ucb.softener import Softener, judge_of
+from mfopt_plugins.strategies.ucb.softener import Softener, find_judge
 from mfopt_plugins.strategies.ucb.zeta_checks import ZetaChecks
 
 Mode = Literal["practical", "theory"]
@@ -135,7 +135,7 @@ class UCBStrategy(Cycle):
         # ζ and γ that are given, and affine corrections, are in the unit of y: they hold for values as they are.
         as_they_are = any(zeta is not None for zeta in zetas[:-1]) or gammas is not None or self.affine
         softens = self.softened and heuristics and several and not as_they_are
-        self._softener = Softener(judge_of(problem, used) if softens else None)
+        self._softener = Softener(find_judge(problem, used) if softens else None)
         self._doubt = Doubt() if self.doubt and heuristics and several else None
 
     def tell(self, record: Record) -> None:
@@ -177,10 +177,10 @@ class UCBStrategy(Cycle):
             self._checks.compare_all(self._spread())
         self._schedule.start(self._spread())
         turn = _Turn(view, pending, self._schedule.beta(view.t))
-        check = self._checks.next(pending, lambda k: self._payable(k, view.remaining), turn.beta)
+        check = self._checks.next(pending, lambda k: self._can_pay(k, view.remaining), turn.beta)
         if check is not None:
             return self._suggest("check of ζ", turn, self._check(*check, turn))
-        with self._models.hallucinated(pending):
+        with self._models.hallucinate(pending):
             kind, turn, choice = self._decide(turn)
         return self._suggest(kind, turn, choice)
 
@@ -199,7 +199,7 @@ class UCBStrategy(Cycle):
             doubt.looks_elsewhere = choice.k < self._top  # until the target was asked elsewhere
         if choice.k == self._top and turn.view.remaining < 2 * self._costs[-1]:
             text = "the capital pays for one more target query: it goes where the means are best"
-            informed = self._schedule.informed(self._observations.counts)
+            informed = self._schedule.informed_positions(self._observations.counts)
             return "last target query", turn, self._ask_target(self._bound(informed, 0.0), turn, text)
         if doubt is not None and kind == "ucb":
             doubt.looks_elsewhere = True
@@ -210,11 +210,11 @@ class UCBStrategy(Cycle):
     def _explore(self, turn: _Turn) -> _Choice:
         """x_t and m_t."""
         top, depth = self._top, self._spread() or 1.0
-        bound = self._bound(self._schedule.informed(self._observations.counts), turn.beta)
+        bound = self._bound(self._schedule.informed_positions(self._observations.counts), turn.beta)
         u, lowered = self._search.maximum(bound, top, turn.view, turn.pending, depth)
         choice = self._choose_fidelity(u, turn)
-        if choice.k == top and self._search.needless(u, top, turn.pending):
-            u = self._search.fresh(lowered, u, top, turn.view, turn.pending)
+        if choice.k == top and self._search.is_needless(u, top, turn.pending):
+            u = self._search.find_fresh(lowered, u, top, turn.view, turn.pending)
             choice = self._choose_fidelity(u, turn)
         return choice
 
@@ -239,9 +239,9 @@ class UCBStrategy(Cycle):
             wide = choice.width[k] >= gammas[k]
             if not (wide or self._schedule.first_visit(self._observations, u, k)):
                 continue
-            if not self._payable(k, turn.view.remaining):
+            if not self._can_pay(k, turn.view.remaining):
                 return choice.at(top, "a cheaper query would leave too little capital for a target query")
-            if self._search.needless(u, k, turn.pending):
+            if self._search.is_needless(u, k, turn.pending):
                 continue
             if wide:
                 return choice.at(k, "β½σ ≥ γ: this fidelity is still uncertain here")
@@ -270,7 +270,7 @@ class UCBStrategy(Cycle):
         mean, width = self._affine.a * mean + self._affine.b, sqrt(beta) * (np.abs(self._affine.a) * sigma)
         phi = mean + width + self._schedule.zeta.values
         unknown = np.ones(len(self._used), dtype=np.bool_)
-        unknown[self._schedule.informed(self._observations.counts)] = False
+        unknown[self._schedule.informed_positions(self._observations.counts)] = False
         width[unknown] = phi[unknown] = inf
         return _Choice(u, self._top, "", mean, width, phi)
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from mfopt.errors import ZetaWarning
 from mfopt.protocols import Array
-from mfopt.theory.contract import allowed, excess
+from mfopt.theory.contract import allowed_difference, excess
 
 START = 0.01  # of the range of the initial values
 
@@ -74,7 +74,7 @@ class ZetaRule:
 
     def _hold_to_contract(self, low: int, high: int, difference: float) -> None:
         """Warn of the first difference that the given ζ do not allow; keep the largest."""
-        bound = allowed(float(self._given[low] or 0.0), float(self._given[high] or 0.0))
+        bound = allowed_difference(float(self._given[low] or 0.0), float(self._given[high] or 0.0))
         if difference <= bound:
             return
         fidelity = self._fidelities[low]

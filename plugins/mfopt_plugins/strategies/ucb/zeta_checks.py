@@ -47,7 +47,7 @@ class ZetaChecks:
             if value is not None:
                 self._compare(k, y, other, value)
         if asked and k > 0:
-            self._waiting.append((u, k, y, self._design.issued(u, k)))
+            self._waiting.append((u, k, y, self._design.has_issued(u, k)))
 
     def next(self, pending: Sequence[Query], payable: Callable[[int], bool], beta: float) -> tuple[Array, int] | None:
         """The point and the position where the next check is to be made; None when there is none."""

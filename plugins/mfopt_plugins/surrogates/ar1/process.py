@@ -31,7 +31,6 @@ class Autoregression:
     """The process with one Hyper per level (that of δ_j; its noise is the level's) and the scales ρ_1..ρ_{K−1}."""
 
     def __init__(self, kernel: str, nu: float | None, hypers: Sequence[Hyper], rhos: Sequence[float]) -> None:
-        self._hypers = list(hypers)
         self._rhos = [float(rho) for rho in rhos]
         self._mix = _products(self._rhos)
         self._kernels = [mfopt_core.Kernel(kernel, h.lengthscale, h.scale, nu) for h in hypers]
