@@ -27,7 +27,7 @@ def add(commands: Subparsers) -> None:
     parser = commands.add_parser(
         "create",
         help="make a study, to be asked and told from the shell",
-        description="Make a study in a storage.",
+        description="Make a study, to be asked and told from the shell or from Python.",
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -36,7 +36,9 @@ def add(commands: Subparsers) -> None:
     where = parser.add_mutually_exclusive_group(required=True)
     where.add_argument("--dim", action="append", metavar="NAME=LO:HI[:log]", help="a coordinate; once for each")
     where.add_argument("--candidates", metavar="FILE", help="a CSV file with a header: the points to choose from")
-    parser.add_argument("--costs", type=float, nargs="+", required=True, metavar="C", help="one per fidelity, rising")
+    parser.add_argument(
+        "--costs", type=float, nargs="+", required=True, metavar="C", help="one per fidelity, increasing"
+    )
     parser.add_argument("--capital", type=float, help="total budget, in the unit of the costs (default: no limit)")
     parser.add_argument("--minimize", action="store_true", help="look for the smallest value")
     parser.add_argument("--noise", type=float, metavar="V", help="known noise variance (default: to be learnt)")

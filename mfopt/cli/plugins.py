@@ -12,7 +12,11 @@ from mfopt.run.tables import align
 
 
 def add(commands: Subparsers) -> None:
-    parser = commands.add_parser("plugins", help="list the installed plugins")
+    parser = commands.add_parser(
+        "plugins",
+        help="list the installed plugins",
+        description="List the strategies, surrogates and maximisers that can be chosen by name, with their origin.",
+    )
     parser.add_argument("--json", action="store_true", help="as JSON")
 
 
