@@ -22,9 +22,9 @@ _COLUMNS = ("id", "fidelity", "y", "cost", "status")  # what History.to_datafram
 
 
 _EPILOG = """\
-The CSV file has a header. Its columns are fidelity (0 is the cheapest, the largest number is the target), y (the value),
-one for each coordinate, and cost, which may be missing if --costs is given. Each fidelity needs at least four points
-that were evaluated at the target too. `mfopt history --csv` and History.to_dataframe write such files.
+The CSV file has a header. Its columns are fidelity (0 is the cheapest, the largest number is the target), y, one for
+each coordinate, and cost, which may be missing if --costs is given. Each fidelity needs at least four points that were
+evaluated at the target too. `mfopt history --csv` and History.to_dataframe write such files.
 
 examples:
   mfopt check pairs.csv --costs 1 20
