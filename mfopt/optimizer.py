@@ -269,11 +269,11 @@ class Optimizer:
 
     @property
     def done(self) -> bool:
-        """Whether the run is over: the next ask would raise Exhausted.
+        """Whether there is nothing left to ask: the next ask would raise Exhausted.
 
-        It is over when the remaining capital is below λ_M: only target queries improve the result, and none can be paid
-        any more. It is also over when every point of a finite set has been a target query and the target is noiseless:
-        by noise = 0, or, where the noise is not known, in the judgement of the strategy.
+        That is so when the remaining capital is below λ_M: only target queries improve the result, and none can be paid
+        any more. It is also so when every point of a finite set has been a target query and the target is noiseless: by
+        noise = 0, or, where the noise is not known, in the judgement of the strategy.
         """
         session = self._session
         session.refresh()
