@@ -68,7 +68,12 @@ def add(commands: Subparsers) -> None:
     reporting.add_argument("--problems", nargs="+", metavar="P", help="only these, in this order")
     reporting.add_argument("--methods", nargs="+", metavar="M", help="only these labels, in this order")
     reporting.add_argument(
-        "--capitals", type=float, nargs="+", default=[20.0, 50.0, 100.0], metavar="Λ", help="default: 20 50 100 (λ_M)"
+        "--capitals",
+        type=float,
+        nargs="+",
+        default=[20.0, 50.0, 100.0],
+        metavar="Λ",
+        help="in λ_M; those beyond the runs are left out (default: 20 50 100)",
     )
     reporting.add_argument("--format", choices=("text", "markdown", "csv"), default="text", help="of what is printed")
     reporting.add_argument("--mean", action="store_true", help="draw means with standard errors, as the paper does")
