@@ -1,4 +1,18 @@
-"""mfopt: the maximum of an expensive function that has cheap approximations, at the lowest total cost."""
+"""Find the best point of an expensive function with the help of cheaper versions of it, at a low total cost.
+
+    Optimizer             ask where to evaluate next and at which fidelity, then tell the value
+    maximize, minimize    the whole loop in one call, from functions to a result
+    Box, FiniteSet        the points that may be evaluated
+    Fidelity              one version of the function: its name, its cost, and what is known about it
+    Study                 an Optimizer in a database, opened by its name
+    Simulator             a program in any language, as a function
+    preflight             which of the cheaper versions are worth using
+    loop.run              the loop for an Optimizer or a Study of your own, with threads, processes or a cluster
+    problems, regret      test problems whose optimum is known, and how far from it a run is
+
+Every error that mfopt raises on purpose is an MfoptError; one about an argument is an InputError, which is also a
+ValueError.
+"""
 
 from importlib.metadata import version
 

@@ -23,19 +23,12 @@ def show(value: object) -> str:
 
 def real_array(value: object, what: str) -> Array:
     """A fresh C-contiguous float64 array; refuses strings, booleans, complex numbers, objects and raggedness."""
-    try:
-        raw = np.asarray(value)
-    except ValueError as error:
-        raise InputError(f"{what} must be a regular array of real numbers, got {show(value)}") from error
-    if raw.dtype.kind not in "iuf":
-        raise InputError(f"{what} must be real numbers, got {show(value)}")
-    with np.errstate(over="ignore"):  # a long double beyond float64 becomes inf
-        return np.array(raw, dtype=np.float64, order="C")
+    return _as_float64(value, f"{what} must be real numbers")
 
 
 def real_number(value: object, what: str) -> float:
     """A finite float; NumPy scalars and arrays of one element count as numbers, booleans do not."""
-    array = real_array(value, what)
+    array = _as_float64(value, f"{what} must be a real number")
     if array.size != 1:
         raise InputError(f"{what} must be one real number, got shape {array.shape}")
     number = float(array.reshape(()))
@@ -81,9 +74,9 @@ def one_each(values: object, count: int, what: str) -> list[Any]:
     table: Any = values.to_numpy() if hasattr(values, "to_numpy") else values
     listed = hasattr(table, "__len__") and getattr(table, "ndim", 1) > 0
     if not listed or isinstance(table, str | bytes | Mapping):
-        raise InputError(f"{what} must have {count} entries, got {show(values)}")
+        raise InputError(f"{what} must be a list of {_count_entries(count)}, got {show(values)}")
     if len(table) != count:
-        raise InputError(f"{what} must have {count} entries, got {len(table)}: {show(values)}")
+        raise InputError(f"{what} must have {_count_entries(count)}, got {len(table)}: {show(values)}")
     return list(table)
 
 
@@ -92,3 +85,19 @@ def one_or_each(value: object, count: int, what: str) -> list[Any]:
     if isinstance(value, list | tuple) or getattr(value, "ndim", 0) > 0:
         return one_each(value, count, what)
     return [value] * count
+
+
+def _as_float64(value: object, rule: str) -> Array:
+    """See real_array; `rule` begins the message of the error."""
+    try:
+        raw = np.asarray(value)
+    except ValueError as error:
+        raise InputError(f"{rule}, got the irregular array {show(value)}") from error
+    if raw.dtype.kind not in "iuf":
+        raise InputError(f"{rule}, got {show(value)}")
+    with np.errstate(over="ignore"):  # a long double beyond float64 becomes inf
+        return np.array(raw, dtype=np.float64, order="C")
+
+
+def _count_entries(count: int) -> str:
+    return "1 entry" if count == 1 else f"{count} entries"

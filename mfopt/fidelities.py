@@ -12,7 +12,13 @@ from mfopt.errors import InputError
 
 @dataclass(frozen=True)
 class Fidelity:
-    """One of the functions: its cost λ_m, a known bound ζ_m ≥ ‖f⁽ᴹ⁾ − f⁽ᵐ⁾‖∞, a known noise variance."""
+    """One of the functions that can be evaluated, and what is known about it.
+
+    name     shown in tables and pictures, and passed on to programs
+    cost     λ_m, of one evaluation, in any unit
+    zeta     a bound ζ_m ≥ ‖f⁽ᴹ⁾ − f⁽ᵐ⁾‖∞ on how far it is from the target anywhere; None: to be learnt
+    noise    the variance of repeated evaluations at one point; None: to be learnt
+    """
 
     name: str
     cost: float

@@ -58,16 +58,18 @@ def maximize(
     time_limit: float | None = None,
     on_error: str = "raise",
 ) -> OptimizeResult:
-    """The largest value of the last of `functions`, found with the help of the others, within `capital`.
+    """Find the largest value of the last of `functions`, with the help of the others, within `capital`.
 
-    functions   f⁽¹⁾, ..., f⁽ᴹ⁾ from cheap to expensive, each from a point x (d,) in user units to a number
+    functions   f⁽¹⁾, ..., f⁽ᴹ⁾ from cheap to expensive; each takes a point x (d,) in user units and returns a number
     domain      mfopt.Box, mfopt.FiniteSet, or [(lo, hi), ...]
     costs       λ_1 < ... < λ_M, one per function
     capital     the budget Λ, in the unit of the costs; None needs a time limit or a callback to end the loop
     zetas       known bounds ζ_m ≥ ‖f⁽ᴹ⁾ − f⁽ᵐ⁾‖∞, one per function (0 or None for the last); None: to be learnt
 
-    strategy to study (except zetas) are arguments of mfopt.Optimizer; resume to on_error, and the result, are those
-    of mfopt.loop.run.
+    The other arguments up to study are those of mfopt.Optimizer; those from resume on are those of mfopt.loop.run.
+
+    Returns a SciPy OptimizeResult: x and fun, the best point and value observed at the last function; success and
+    message, how the loop ended; spent and history; and what else mfopt.loop.run lists.
     """
     fidelities = _as_fidelities(functions, costs, zetas)
     rules = as_rules(len(fidelities), limits, timeout, retries, time_limit, on_error)
@@ -112,7 +114,7 @@ def minimize(
     time_limit: float | None = None,
     on_error: str = "raise",
 ) -> OptimizeResult:
-    """The smallest value of the last of `functions`; everything else is as in mfopt.maximize.
+    """Find the smallest value of the last of `functions`; everything else is as in mfopt.maximize.
 
     All values, also those in the history and in reasons, keep their own sign.
     """
@@ -151,14 +153,14 @@ def run(
 ) -> OptimizeResult:
     """Ask `optimizer`, evaluate, tell, until it is done.
 
-    resume      begin with the trials that are pending already, those of a loop that was interrupted; others must not be
-                at them any more
-    executor    where the evaluations run: None, here, one after the other; "threads" or "processes", which are
-                started and ended for this run (where all functions are programs, mfopt.Simulator, threads in either
-                case); any executor of concurrent.futures; a distributed.Client (Dask)
+    functions   one per fidelity, from cheap to expensive; each takes a point x (d,) in user units and returns a number
+    resume      begin with the trials that an interrupted loop left pending; nobody else may still be evaluating them
+    executor    where the evaluations run. None: here, one after the other. "threads" or "processes": started and ended
+                for this run (threads in either case if all functions are programs, mfopt.Simulator). Or any executor
+                of concurrent.futures, or a distributed.Client (Dask)
     workers     how many evaluations run at once; by default one per CPU, for a Dask cluster one per thread of it;
                 needed with an executor of your own
-    limits      how many of them at each fidelity, a list with None for no limit: [None, 2]
+    limits      how many of them may be at each fidelity, a list with None for no limit: [None, 2]
     timeout     seconds that an evaluation may take, one number or one per fidelity, None for no limit; one that takes
                 longer has failed
     retries     how often an evaluation that failed (by an exception, by a value that is not a finite number, by its
@@ -166,8 +168,8 @@ def run(
     progress    True, False, or None: when stderr is a terminal
     callback    called as callback(optimizer, trial, y) after each tell, y None for a failed one; True ends the loop
     time_limit  seconds; no evaluation starts later
-    on_error    what becomes of an evaluation that failed for good: "raise" lets its exception out, "record" tells the
-                trial as failed and goes on
+    on_error    what to do when an evaluation has failed for good: "raise" its exception, or "record" the trial as
+                failed and go on
 
     Results are told as they arrive; nothing waits for the slowest. When the callback or the time limit ends the loop,
     what runs is awaited and told. Ctrl-C ends it at once with the result so far and success False; trials under way

@@ -35,11 +35,17 @@ from mfopt.run.trial import Best, Trial
 class Optimizer:
     """Decides where (x) and how accurately (fidelity) to evaluate next; the user's code evaluates.
 
+        opt = mfopt.Optimizer([(0, 1), (0, 1)], costs=[1.0, 10.0], capital=200.0)
+        while not opt.done:
+            trial = opt.ask()
+            opt.tell(trial, simulate(trial.x, trial.fidelity))
+        print(opt.best)
+
     domain      mfopt.Box, mfopt.FiniteSet, [(lo, hi), ...], or any object with the methods of protocols.Domain
     costs       λ_1 < ... < λ_M, one per fidelity, the last is the target; or `fidelities`, a list of mfopt.Fidelity
-    strategy    name of an installed plugin (`mfopt plugins` lists them) or an instance; so are the next two
-    surrogate   also a list of M, one per fidelity
-    maximiser   of the acquisition; finite sets do not use it
+    strategy    the method: the name of an installed plugin (`mfopt plugins` lists them), or an instance
+    surrogate   the model of the function, given in the same way; or a list of M, one per fidelity
+    maximiser   how the maximum of the acquisition is found, given in the same way; finite sets do not use it
     direction   "maximize" or "minimize"
     capital     Λ, the total budget in the unit of the costs; None for no limit
     noise       known noise variance of the values, one for all or one per fidelity; None: to be learnt
@@ -47,10 +53,10 @@ class Optimizer:
     storage     where the study lives: "sqlite:///study.db", a path, "postgresql://..."; None: in memory only
     study       its name there. A study that exists is resumed, with the same arguments (rng may be left out)
     lease       seconds after which a trial of this optimiser is handed out again unless told or renewed; None: never
-    worker      a name recorded with each trial, for people to read
+    worker      a name to be noted with each trial, for people to read
 
     With a storage every ask and tell is durable before it returns, and other processes may ask and tell at the same
-    time; what they did is read at each call that changes something, by `done` and by `refresh`.
+    time. What they did is read by every call that changes something, by `done` and by `refresh`.
     """
 
     def __init__(
@@ -101,7 +107,7 @@ class Optimizer:
     def ask(self, n: int) -> list[Trial]: ...
 
     def ask(self, n: int | None = None) -> Trial | list[Trial]:
-        """The next trial; with `n` a list of them, shorter when there are no more.
+        """The next trial to evaluate; with `n` a list of them, shorter when there are not so many.
 
         Trials of a study whose lease has run out come first. Raises Exhausted when there is not even one.
         """
@@ -135,14 +141,14 @@ class Optimizer:
     # ----------------------------------------------------------------------------------------------- tell
 
     def tell(self, trial: Trial | int, y: object = None, status: str = "ok") -> None:
-        """The outcome of a trial (or of its id): a finite value, or status="failed" when there is none.
+        """Record the outcome of a trial (or of its id): a finite value, or status="failed" when there is none.
 
         A failed trial costs as much as any other. Trials may be told in any order, each once.
         """
         self.tell_many([(trial, y, status)])
 
     def tell_many(self, outcomes: Iterable[Sequence[Any]]) -> None:
-        """Several outcomes, (trial, y) or (trial, y, status) as for tell, at once: all of them or none is taken."""
+        """Record several outcomes, (trial, y) or (trial, y, status), in one step: all of them or none."""
         given = [parse_outcome(outcome) for outcome in outcomes]
 
         def tell(ledger: Ledger) -> list[Told]:
@@ -155,9 +161,9 @@ class Optimizer:
         self._session.record(tell)
 
     def add(self, x: object, fidelity: object, y: object, cost: object = None) -> None:
-        """Data that nobody asked for: one point, or arrays x (q, d), fidelity (q,) or one for all, y (q,).
+        """Add values that you have already: one point, or arrays x (q, d), fidelity (q,) or one for all, y (q,).
 
-        It costs nothing unless `cost` says so (one number for all rows or one each). All rows are taken or none is.
+        They cost nothing unless `cost` says so (one number for all rows or one each). All of them are added or none.
         """
         rows = parse_data(self.domain, len(self.fidelities), x, fidelity, y, cost)
         costs = [row.cost for row in rows]
@@ -198,10 +204,12 @@ class Optimizer:
 
     @property
     def domain(self) -> Domain:
+        """X, as a Box, a FiniteSet or the object that was given."""
         return self._session.setup.domain
 
     @property
     def fidelities(self) -> tuple[Fidelity, ...]:
+        """From the cheapest to the target."""
         return self._session.setup.fidelities
 
     @property
@@ -211,6 +219,7 @@ class Optimizer:
 
     @property
     def direction(self) -> str:
+        """Which value is wanted: "maximize" or "minimize"."""
         return self._session.setup.direction
 
     @property
@@ -230,6 +239,7 @@ class Optimizer:
 
     @property
     def history(self) -> History:
+        """All that was told or added, as arrays: x, fidelity, y, cost, status, id."""
         return self._session.ledger.history
 
     @property
@@ -259,11 +269,11 @@ class Optimizer:
 
     @property
     def done(self) -> bool:
-        """Whether an ask is known to be refused.
+        """Whether there is nothing left to ask: the next ask would raise Exhausted.
 
-        This is the case when the remaining capital is below λ_M: no target query can be paid any more, and only those
-        improve the result, so cheaper ones would be wasted. Also when each point of a finite set was a target query and
-        the target is noiseless: by noise = 0, or, where the noise is not known, in the judgement of the strategy.
+        That is so when the remaining capital is below λ_M: only target queries improve the result, and none can be paid
+        any more. It is also so when every point of a finite set has been a target query and the target is noiseless: by
+        noise = 0, or, where the noise is not known, in the judgement of the strategy.
         """
         session = self._session
         session.refresh()

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import inspect
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from mfopt.checks import show
@@ -40,8 +40,11 @@ def write_options(name: str, options: Mapping[str, Any]) -> str:
     return f"{name}:{written}" if written else name
 
 
-def check_options(make: Callable[..., Any], options: Mapping[str, Any], what: str) -> None:
-    """An InputError that names the options there are, unless make(**options) can be called."""
+def check_options(make: Callable[..., Any], options: Mapping[str, Any], what: str, others: Sequence[str] = ()) -> None:
+    """An InputError that names the options there are, unless make(**options) can be called.
+
+    others   options of `what` that `make` does not take, to be named with its own
+    """
     try:
         signature = inspect.signature(make)
     except ValueError:  # compiled code without a signature: the call will tell
@@ -49,7 +52,7 @@ def check_options(make: Callable[..., Any], options: Mapping[str, Any], what: st
     try:
         signature.bind(**options)
     except TypeError:
-        known = ", ".join(signature.parameters) or "none"
+        known = ", ".join([*signature.parameters, *others]) or "none"
         raise InputError(f"options of {what} must be among {known}, got {', '.join(options) or 'none'}") from None
 
 

@@ -30,7 +30,7 @@ class Pairs:
     def prices(self, costs: Sequence[float] | None) -> list[Array]:
         """By fidelity the costs seen, or the one given."""
         if costs is not None:
-            given = [real_number(c, "costs") for c in one_each(costs, len(self.y), "costs")]
+            given = [real_number(c, "each of costs") for c in one_each(costs, len(self.y), "costs")]
             require_increasing(given)
             return [np.array([cost]) for cost in given]
         if any(len(seen) == 0 for seen in self.costs):

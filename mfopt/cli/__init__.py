@@ -13,6 +13,12 @@ import mfopt
 from mfopt.cli import ask, bench, best, check, create, demo, fail, history, plot, plugins, run, studies, tell
 from mfopt.cli.command import Command, ExitCode
 
+_DESCRIPTION = """\
+Find the best point of an expensive function with the help of cheaper versions of it, at a low total cost."""
+_EPILOG = """\
+New here? `mfopt demo` shows a run, and `mfopt run --help` says how to optimise a function or a program of your own.
+Each command has a --help."""
+
 _COMMANDS: dict[str, Command] = {  # in the order of --help
     "demo": demo,
     "run": run,
@@ -44,7 +50,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _make_parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="mfopt", description=mfopt.__doc__)
+    parser = argparse.ArgumentParser(prog="mfopt", description=_DESCRIPTION, epilog=_EPILOG)
     parser.add_argument("--version", action="version", version=f"mfopt {mfopt.__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="command")
     for command in _COMMANDS.values():

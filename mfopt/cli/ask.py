@@ -27,7 +27,7 @@ exit codes: 0 there are trials, 1 failed, 2 wrong usage, 3 nothing to evaluate: 
 def add(commands: Subparsers) -> None:
     parser = commands.add_parser(
         "ask",
-        help="the next trials of a study",
+        help="print the next trials of a study",
         description="Print what to evaluate next. It is pending from then on, until it is told.",
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -35,8 +35,8 @@ def add(commands: Subparsers) -> None:
     add_storage(parser)
     parser.add_argument("-n", type=int, default=1, metavar="N", help="how many, at most (default: 1)")
     parser.add_argument("--lease", type=float, metavar="S", help="hand them out again unless told within S seconds")
-    parser.add_argument("--worker", metavar="W", help="a name recorded with the trials")
-    parser.add_argument("--json", action="store_true", help="a JSON object a line")
+    parser.add_argument("--worker", metavar="W", help="a name noted with the trials")
+    parser.add_argument("--json", action="store_true", help="one JSON object per line")
 
 
 def run(arguments: argparse.Namespace) -> ExitCode:

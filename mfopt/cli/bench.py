@@ -13,8 +13,8 @@ from mfopt.cli.command import ExitCode, Subparsers
 from mfopt.errors import InputError
 
 _RUN = """\
-Runs every method on every problem with every seed. Finished runs ("cells") are appended to cells.jsonl in the
-directory --out; run again, the command goes on where it was, and what is finished is not run again.
+Run every method on every problem with every seed. Finished runs ("cells") are appended to cells.jsonl in the
+directory --out. When it is started again the command continues where it stopped; finished cells are not run again.
 
 A problem is a name, perhaps with options: currin, "borehole:costs=[0.1,1]", my.module.maker:size=3.
 A method is a strategy, perhaps with options and a label: gp-ucb, mf-gp-ucb:beta_factor=0.4,
@@ -23,15 +23,19 @@ A method is a strategy, perhaps with options and a label: gp-ucb, mf-gp-ucb:beta
   mfopt bench run --problems currin park --methods mf-gp-ucb gp-ucb gp-ei --seeds 0-9 --capital 50 --jobs 2
 """
 _FIGURE = """\
-Runs what a figure needs, as far as --out does not hold it yet, and writes it as NAME.png, NAME.svg and NAME.csv (curves
+Run what a figure needs and --out does not hold yet, and write the figure as NAME.png, NAME.svg and NAME.csv (curves
 also as a table, NAME.md):
 
 """ + "\n".join(f"  {name:<19} {(make.__doc__ or '').splitlines()[0]}" for name, make in FIGURES.items())
 
 
 def add(commands: Subparsers) -> None:
-    what = "compare methods on problems whose optimum is known"
-    parser = commands.add_parser("bench", help=what, description=f"{what.capitalize()}. Each part has its own --help.")
+    parser = commands.add_parser(
+        "bench",
+        help="compare methods on problems whose optimum is known",
+        description="Run methods on test problems, report how close to the optimum they came, and reproduce the "
+        "figures of the paper. docs/bench.md explains it.",
+    )
     parts = parser.add_subparsers(dest="part", required=True, metavar="part")
     running = parts.add_parser(
         "run",
@@ -50,21 +54,26 @@ def add(commands: Subparsers) -> None:
     running.add_argument(
         "--capital", type=float, default=100.0, help="in target queries λ_M, initial points included (default: 100)"
     )
-    running.add_argument("--history", action="store_true", help="keep every query of a run, too")
+    running.add_argument("--history", action="store_true", help="also keep every query of a run")
     _add_common(running, time_limit=None)
 
     reporting = parts.add_parser(
         "report",
         help="tables and pictures of what was run",
-        description="Prints a table of the simple regret (median, quartiles, mean and its standard error) of all cells "
-        "in --out, and writes table.md, table.csv, curves.csv, regret.png and regret.svg.",
+        description="Print a table of the simple regret (median, quartiles, mean and its standard error) of all cells "
+        "in --out, and write table.md, table.csv, curves.csv, regret.png and regret.svg.",
     )
     reporting.add_argument("--out", default="out/bench", help="directory of the results (default: %(default)s)")
     reporting.add_argument("--into", help="directory to write to (default: report in --out)")
     reporting.add_argument("--problems", nargs="+", metavar="P", help="only these, in this order")
     reporting.add_argument("--methods", nargs="+", metavar="M", help="only these labels, in this order")
     reporting.add_argument(
-        "--capitals", type=float, nargs="+", default=[20.0, 50.0, 100.0], metavar="Λ", help="default: 20 50 100 (λ_M)"
+        "--capitals",
+        type=float,
+        nargs="+",
+        default=[20.0, 50.0, 100.0],
+        metavar="Λ",
+        help="in λ_M; those beyond the runs are left out (default: 20 50 100)",
     )
     reporting.add_argument("--format", choices=("text", "markdown", "csv"), default="text", help="of what is printed")
     reporting.add_argument("--mean", action="store_true", help="draw means with standard errors, as the paper does")

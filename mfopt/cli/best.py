@@ -13,8 +13,9 @@ from mfopt.errors import MfoptError
 def add(commands: Subparsers) -> None:
     parser = commands.add_parser(
         "best",
-        help="the best value of a study",
-        description="Print the best value observed at the target fidelity and where it was. Exit code 1 without one.",
+        help="print the best value of a study",
+        description="Print the best value observed at the target fidelity and where it was. The exit code is 1 while "
+        "there is none.",
     )
     add_storage(parser)
     parser.add_argument("--json", action="store_true", help="as JSON: id, y, x by name, spent, capital")

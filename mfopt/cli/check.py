@@ -19,18 +19,36 @@ from mfopt.domains.box import Box
 from mfopt.errors import InputError
 from mfopt.run.history import RESERVED
 
+_EPILOG = """\
+The CSV file has a header. Its columns are fidelity (0 is the cheapest, the largest number is the target), y, one for
+each coordinate, and cost, which may be missing if --costs is given. Each fidelity needs at least four points that were
+evaluated at the target too. `mfopt history --csv` and History.to_dataframe write such files.
+
+examples:
+  mfopt check pairs.csv --costs 1 20
+  mfopt check borehole"""
+
 
 def add(commands: Subparsers) -> None:
     parser = commands.add_parser(
         "check",
         help="say which cheap fidelities are worth using, from paired evaluations",
-        description="Judge each cheap fidelity from points that were evaluated at it and at the target: use it, use it "
-        "after an affine correction, or drop it.",
+        description="Compare each cheap fidelity with the target, at points where both were evaluated, and say what\n"
+        "to do with it: use it, use it after an affine correction, or drop it.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("source", help="a CSV file with columns for x, fidelity and y, or a synthetic problem's name")
-    parser.add_argument("--costs", type=float, nargs="+", help="one per fidelity (default: the mean costs in the file)")
+    parser.add_argument("source", metavar="SOURCE", help="a CSV file, or the name of a test problem such as currin")
+    parser.add_argument(
+        "--costs", type=float, nargs="+", metavar="C", help="one per fidelity (default: the mean costs in the file)"
+    )
     parser.add_argument("--minimize", action="store_true", help="the values are to be minimised")
-    parser.add_argument("--pairs", type=int, help="points evaluated of a problem (default: 5 + 3 per dimension)")
+    parser.add_argument(
+        "--pairs",
+        type=int,
+        metavar="N",
+        help="points at which a test problem is evaluated (default: 5 + 3 per dimension)",
+    )
     parser.add_argument("--seed", type=int, default=0, help="default: %(default)s")
     parser.add_argument("--json", action="store_true", help="as JSON")
 

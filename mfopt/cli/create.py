@@ -27,7 +27,7 @@ def add(commands: Subparsers) -> None:
     parser = commands.add_parser(
         "create",
         help="make a study, to be asked and told from the shell",
-        description="Make a study in a storage.",
+        description="Make a study, to be asked and told from the shell or from Python.",
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

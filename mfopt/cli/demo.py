@@ -17,10 +17,11 @@ def add(commands: Subparsers) -> None:
     parser = commands.add_parser(
         "demo",
         help="optimise a test function and draw the run",
-        description="Maximise the Currin function with one cheap approximation, and draw the run.",
+        description="Maximise the Currin function, a test function of two variables, with the help of a version of it "
+        "that is ten times cheaper. Prints what was found and draws where the run evaluated each of the two.",
     )
     parser.add_argument("--out", default="mfopt-demo.png", help="the picture (default: %(default)s)")
-    parser.add_argument("--capital", type=float, help="total budget (default: 50 target queries)")
+    parser.add_argument("--capital", type=float, help="total budget; queries cost 1 and 10 (default: 500)")
     parser.add_argument("--seed", type=int, default=0, help="default: %(default)s")
 
 

@@ -11,8 +11,8 @@ from mfopt.cli.command import ExitCode, Subparsers
 def add(commands: Subparsers) -> None:
     parser = commands.add_parser(
         "fail",
-        help="trials whose evaluation failed",
-        description="Record that trials have no value. They cost as much as any other.",
+        help="record that evaluations failed",
+        description="Record that trials have no value. They cost as much as any others.",
     )
     add_storage(parser)
     parser.add_argument("ids", nargs="+", type=int, metavar="ID", help="a trial's number")

@@ -18,8 +18,8 @@ from mfopt.study import Study
 def add(commands: Subparsers) -> None:
     parser = commands.add_parser(
         "history",
-        help="the trials of a study",
-        description="List what was told, in that order; then, with --pending, the pending trials.",
+        help="list the trials of a study",
+        description="List what was told, in that order; then, with --pending, the trials that are still pending.",
     )
     add_storage(parser)
     form = parser.add_mutually_exclusive_group()

@@ -25,7 +25,9 @@ def add(commands: Subparsers) -> None:
     )
     add_storage(parser)
     parser.add_argument("--out", metavar="FILE", help="the picture (default: the study's name with .png)")
-    parser.add_argument("--dims", nargs="+", metavar="NAME", help="coordinates to show (default: those that matter)")
+    parser.add_argument(
+        "--dims", nargs="+", metavar="NAME", help="coordinates to show (default: those that matter most)"
+    )
 
 
 def run(arguments: argparse.Namespace) -> ExitCode:

@@ -15,7 +15,7 @@ def add(commands: Subparsers) -> None:
     parser = commands.add_parser(
         "plugins",
         help="list the installed plugins",
-        description="List the installed strategies, surrogates and maximisers, with the distribution of each.",
+        description="List the strategies, surrogates and maximisers that can be chosen by name, with their origin.",
     )
     parser.add_argument("--json", action="store_true", help="as JSON")
 

@@ -12,7 +12,7 @@ from mfopt.errors import InputError
 def add(commands: Subparsers) -> None:
     parser = commands.add_parser(
         "tell",
-        help="the values of trials",
+        help="record the values of trials",
         description="Record values: all that are given or, if one is refused, none. They are on the disk when the "
         "command ends with exit code 0.",
     )

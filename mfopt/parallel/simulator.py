@@ -25,8 +25,8 @@ class Simulator:
     command    the program and its arguments, as a list, or as one string, split as a shell would; no shell is
                involved
     names      of the coordinates of x
-    fidelity   its number, and
-    name       its name, both passed on
+    fidelity   number of the fidelity, passed on to the program
+    name       name of the fidelity, passed on too
     timeout    seconds; a program that takes longer is killed with all that it has started
 
     It reads one JSON object from stdin, {"x": {name: value, ...}, "fidelity": 0, "name": "coarse"}, and prints the

@@ -49,7 +49,7 @@ def get(name: str) -> Benchmark:
     plain, options = parse_options(name)
     costs = options.pop("costs", None)
     make = _find_maker(plain)
-    check_options(make, options, plain)
+    check_options(make, options, plain, others=["costs"])
     problem: Any = make(**options)
     if not isinstance(problem, Benchmark):
         raise InputError(f"{plain} must return a Benchmark, got {show(problem)}")
@@ -62,7 +62,8 @@ def canonical(name: str) -> str:
     Nothing is built: whether the values of the options will do, only `get` can tell.
     """
     plain, options = parse_options(name)
-    check_options(_find_maker(plain), {key: value for key, value in options.items() if key != "costs"}, plain)
+    own = {key: value for key, value in options.items() if key != "costs"}
+    check_options(_find_maker(plain), own, plain, others=["costs"])
     return write_options(plain, options)
 
 
@@ -80,7 +81,7 @@ def _find_maker(name: str) -> Callable[..., Benchmark]:
 
 
 def _check_costs(costs: object, count: int) -> list[float]:
-    prices = [real_number(cost, "costs") for cost in one_each(costs, count, "costs, one per function,")]
+    prices = [real_number(cost, "each of costs") for cost in one_each(costs, count, "costs, one per function,")]
     if prices[0] <= 0 or sorted(set(prices)) != prices:
         raise InputError(f"costs must be positive and strictly increasing, got {prices}")
     return prices

@@ -162,7 +162,7 @@ def test_a_bad_problem_file_is_refused(folder, text, said, capsys):
         (["none.py"], "does not exist"),
         (["no.such.module"], "no.such.module must be importable, got ModuleNotFoundError"),
         (["plain.py:wing"], "must define wing"),
-        (["plain.py"], "--capital or a --time-limit"),
+        (["plain.py"], "a capital (--capital, or capital in the problem file) or a --time-limit"),
         (["plain.py", "--capital", "9", "--resume"], "must come with --storage"),
         (["plain.py", "--capital", "9", "--limits", "two"], "--limits must be numbers or -, got two"),
         (["plain.py", "--capital", "9", "--strategy", "guess"], "guess"),

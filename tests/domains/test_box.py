@@ -137,7 +137,7 @@ def test_bad_arguments_are_refused(arguments, rule):
         (np.zeros((1, 2)), r"got shape \(1, 2\)"),
         ([0.5, 1.5], r"x1 must lie in \[0.0, 1.0\], got 1.5"),
         ([0.5, np.nan], "finite"),
-        ([0.5, "a"], "real numbers"),
+        ([0.5, "a"], "real number"),
         ({"x0": 1.0}, "exactly the keys"),
         ({"x0": 1.0, "y": 1.0}, "exactly the keys"),
         (None, "real numbers, got None"),

@@ -60,7 +60,7 @@ def test_a_plain_dimension_is_linear():
         (("x", 2.0, 1.0), "lo < hi"),
         (("x", 0.0, np.inf), "finite"),
         (("x", np.nan, 1.0), "finite"),
-        (("x", "a", 1.0), "real numbers, got 'a'"),
+        (("x", "a", 1.0), "a real number, got 'a'"),
         (("", 0.0, 1.0), "non-empty string"),
         (("x", 0.0, 1.0, True), "lo > 0"),
         (("x", -1.0, 1.0, True), "lo > 0"),

@@ -83,7 +83,7 @@ def test_a_value_is_kept_when_the_strategy_fails_to_take_it():
         ({"costs": [0.0, 1.0]}, "positive"),
         ({"costs": []}, "at least one"),
         ({"costs": 1.0}, "list"),
-        ({"costs": ["a"]}, "real numbers"),
+        ({"costs": ["a"]}, "real number"),
         ({"costs": [1.0, np.inf]}, "finite"),
         ({"costs": None}, "one of costs and fidelities must be given, got none"),
         ({"fidelities": [Fidelity("a", 1.0)]}, "got both"),

@@ -81,8 +81,8 @@ def test_what_goes_wrong_in_one_evaluation_is_recorded_or_raised(pool, bad):
     said = {
         f.raises: "RuntimeError: diverged",
         f.nan: "must be finite, got nan",
-        f.text: "must be real numbers, got '3.5'",
-        f.lock: "must be real numbers, got <unlocked _thread.lock",
+        f.text: "must be a real number, got '3.5'",
+        f.lock: "must be a real number, got <unlocked _thread.lock",
         f.leaves: "SystemExit: licence not found",
         f.awkward: "Awkward: code 7 at inlet",
     }

@@ -163,7 +163,7 @@ def test_a_noiseless_finite_set_ends_the_loop():
 @pytest.mark.parametrize(
     ("options", "rule"),
     [
-        ({"functions": [high]}, "costs, one per function, must have 1 entries, got 2"),
+        ({"functions": [high]}, "costs, one per function, must have 1 entry, got 2"),
         ({"functions": [low, 3]}, "callable, got 3"),
         ({"on_error": "ignore"}, "on_error must be"),
         ({"time_limit": "long"}, "time_limit"),

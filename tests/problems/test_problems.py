@@ -140,6 +140,11 @@ def test_a_name_is_written_in_one_way_without_building_the_problem():
         problems.canonical("gp-sample:size=3")
 
 
+def test_an_unknown_option_is_answered_with_those_there_are_costs_included():
+    with pytest.raises(InputError, match=r"^options of currin must be among costs, got cost$"):
+        problems.get("currin:cost=[1,2]")
+
+
 def test_the_study_of_gamma_has_the_upper_two_fidelities():
     two, three = problems.get("hartmann3-two"), problems.get("hartmann3")
     x = three.domain.sample(5, np.random.default_rng(0))
@@ -219,7 +224,7 @@ def test_random_features_have_the_variance_and_the_correlation_of_their_kernel(n
         ({"dim": 0}, "dim must be at least 1, got 0"),
         ({"fidelities": 1}, "fidelities must be at least 2, got 1"),
         ({"zeta": -1.0}, "zeta must be positive, got -1.0"),
-        ({"zetas": [1.0, 2.0]}, "must have 1 entries, got 2"),
+        ({"zetas": [1.0, 2.0]}, "must have 1 entry, got 2"),
         ({"kernel": "sinc"}, "kernel must be one of se, .* got 'sinc'"),
         ({"lengthscale": 0.0}, "lengthscale must be positive"),
         ({"seed": -1}, "seed must not be negative, got -1"),

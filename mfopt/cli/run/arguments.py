@@ -33,7 +33,7 @@ def add(commands: Subparsers) -> None:
     parser = commands.add_parser(
         "run",
         help="optimise your own problem: a Python file, or any program",
-        description="Optimise the problem of a file: ask, evaluate, tell, until the capital is used up.",
+        description="Optimise the problem that a file defines: ask, evaluate and tell until the capital is used up.",
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -50,7 +50,12 @@ def add(commands: Subparsers) -> None:
     where.add_argument("--storage", help=STORAGE)
     where.add_argument("--study", metavar="NAME", help='its name there (default: "default")')
     where.add_argument("--resume", action="store_true", help="go on with a study that exists, pending trials first")
-    where.add_argument("--lease", type=float, metavar="S", help="for several runs on one study: see docs/storage.md")
+    where.add_argument(
+        "--lease",
+        type=float,
+        metavar="S",
+        help="where several runs share a study: trials of a run that dies are handed to the others after S seconds",
+    )
     how = parser.add_argument_group("how to evaluate")
     how.add_argument("--workers", type=int, metavar="N", help="evaluations at once (default: 1)")
     how.add_argument("--limits", nargs="+", metavar="N", help="at most N at once of each fidelity, - for no limit")
@@ -58,7 +63,7 @@ def add(commands: Subparsers) -> None:
         "--executor",
         metavar="E",
         help="threads, processes, or the address of a Dask scheduler, tcp://host:8786 "
-        "(default: processes for functions; programs are always started from threads)",
+        "(default: processes for functions; programs are started from threads, even with processes)",
     )
     how.add_argument("--timeout", type=float, metavar="S", help="an evaluation that takes longer has failed")
     how.add_argument("--retries", type=int, metavar="N", help="try a failed evaluation again, N times (default: 0)")

@@ -46,5 +46,7 @@ def open_optimizer(problem: ProblemFile, options: Mapping[str, Any], arguments: 
 def _require_end(capital: float | None, arguments: argparse.Namespace) -> float | None:
     """The capital of a new run, which may be missing only where a time limit ends it."""
     if capital is None and arguments.time_limit is None:
-        raise InputError("a run must have a --capital or a --time-limit to end it, got neither")
+        raise InputError(
+            "a run must have a capital (--capital, or capital in the problem file) or a --time-limit, got neither"
+        )
     return capital
