@@ -17,7 +17,7 @@ ValueError.
 from importlib.metadata import version
 
 from mfopt import problems, regret
-from mfopt.analysis.preflight import preflight
+from mfopt.analysis.fidelities import preflight
 from mfopt.domains.box import Box
 from mfopt.domains.dimensions import Real
 from mfopt.domains.finite import FiniteSet

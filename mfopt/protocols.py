@@ -29,6 +29,10 @@ import numpy.typing as npt
 Array: TypeAlias = npt.NDArray[np.float64]
 BoolArray: TypeAlias = npt.NDArray[np.bool_]
 
+# Two points of a box that differ by at most this in every unit coordinate are the same point: no value could tell them
+# apart. Points of a finite set are the same if they are one row of it.
+SAME = 1e-6
+
 
 @runtime_checkable
 class Domain(Protocol):
@@ -105,6 +109,7 @@ class JointModel(Protocol):
         """Learn the hyper-parameters from these rows, (u, y) per fidelity, and condition on them alone."""
 
 
+@runtime_checkable
 class CovariantModel(JointModel, Protocol):
     """A joint model that also tells how its fidelities vary together."""
 

@@ -55,7 +55,7 @@ class Cell:
     task: Task
     label: str
     status: str
-    seconds: float  # of CPU time
+    seconds: float  # of CPU time; of the clock where the process died, whose CPU time is not known
     limit: float | None  # on the seconds
     queries: tuple[int, ...] = ()
     spent: tuple[float, ...] = ()

@@ -13,7 +13,7 @@ from types import SimpleNamespace
 import numpy as np
 
 from mfopt import problems
-from mfopt.analysis.preflight import Preflight, preflight
+from mfopt.analysis.fidelities import Preflight, preflight
 from mfopt.cli.command import ExitCode, Subparsers
 from mfopt.domains.box import Box
 from mfopt.errors import InputError

@@ -43,7 +43,7 @@ def fidelity_names(optimizer: Optimizer) -> list[str]:
 def _draw_queries(axes: Any, optimizer: Optimizer) -> None:
     history = optimizer.history
     names = fidelity_names(optimizer)
-    two = optimizer.domain.decode(np.full((1, optimizer.domain.dim), 0.5)).shape[1] == 2
+    two = len(optimizer.domain.names) == 2
     capital = np.cumsum(history.cost)
     for m, name in enumerate(names):
         rows = history.fidelity == m

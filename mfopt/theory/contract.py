@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mfopt.errors import InputError
-from mfopt.protocols import Array
+from mfopt.protocols import SAME, Array, Domain
 
 NOISE_DEVIATIONS = 3  # of a difference that are put down to noise
 
@@ -65,23 +65,30 @@ def excess(difference: float, noise: float) -> float:
     return max(0.0, abs(difference) - NOISE_DEVIATIONS * sqrt(noise))
 
 
-def violations(history: Rows, zetas: Sequence[float | None], noises: Sequence[float] | None = None) -> list[Violation]:
+def violations(
+    history: Rows,
+    zetas: Sequence[float | None],
+    noises: Sequence[float] | None = None,
+    domain: Domain | None = None,
+) -> list[Violation]:
     """Every pair of a history that contradicts the ζ given, in the order told.
 
     `zetas` has one entry per fidelity, None where nothing was given (such pairs test nothing); `noises` are the
     variances of the values, 0 by default. A value is compared with the last one of each other fidelity at that point.
+    With a `domain` points are the same as they are for a strategy (protocols.SAME), without one if they are equal.
     """
     noise = [0.0] * len(zetas) if noises is None else list(noises)
     if len(noise) != len(zetas):
         raise InputError(f"noises must have one entry per zeta, {len(zetas)}, got {len(noise)}")
     bounds = [*zetas[:-1], 0.0]
     found: list[Violation] = []
-    last: dict[bytes, dict[int, float]] = {}
-    rows = zip(history.x, history.fidelity.tolist(), history.y.tolist(), strict=True)
-    for n, (x, m, y) in enumerate(rows, start=1):
+    points = _number_points(history.x, domain)
+    last: dict[int, dict[int, float]] = {}
+    rows = zip(points, history.x, history.fidelity.tolist(), history.y.tolist(), strict=True)
+    for n, (point, x, m, y) in enumerate(rows, start=1):
         if not np.isfinite(y):
             continue
-        here = last.setdefault(x.tobytes(), {})
+        here = last.setdefault(point, {})
         for other, value in here.items():
             low, high = min(m, other), max(m, other)
             zeta_low, zeta_high = bounds[low], bounds[high]
@@ -92,3 +99,10 @@ def violations(history: Rows, zetas: Sequence[float | None], noises: Sequence[fl
                 found.append(Violation(n, x, low, high, difference, zeta_low + zeta_high))
         here[m] = y
     return found
+
+
+def _number_points(x: Array, domain: Domain | None) -> list[int]:
+    """For each row the number of the first one that is the same point."""
+    u = x if domain is None else domain.encode(x)
+    nearest = SAME if domain is not None and domain.points is None else 0.0
+    return [int(np.argmax(np.abs(u[: n + 1] - u[n]).max(axis=1, initial=0.0) <= nearest)) for n in range(len(u))]

@@ -7,6 +7,7 @@ import pytest
 
 import mfopt
 from mfopt import cli
+from mfopt.plots.run import plot_run
 from mfopt.plots.study import plot_study
 
 pytest.importorskip("matplotlib")
@@ -109,3 +110,13 @@ def test_what_cannot_be_drawn_is_said(folder, capsys, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     assert cli.main(["plot", "other.db"]) == 1
     assert capsys.readouterr().err == "mfopt: error: pictures need matplotlib: pip install 'mfopt[plot]'\n"
+
+
+@pytest.mark.parametrize("columns", [1, 2, 3])
+def test_a_run_on_a_finite_set_is_drawn(tmp_path, columns):
+    opt = mfopt.Optimizer(mfopt.FiniteSet(np.random.default_rng(0).random((30, columns))), [1.0, 5.0], rng=0)
+    for _ in range(12):
+        trial = opt.ask()
+        opt.tell(trial, high(trial.x))
+    plot_run(opt, tmp_path / "run.svg", optimum=1.0)
+    assert ("Where it queried" if columns == 2 else "Values") in written(tmp_path / "run.svg")

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mfopt import theory
+from mfopt import Box, FiniteSet, theory
 from mfopt.errors import InputError, ZetaWarning
 from mfopt_plugins.strategies.ucb.zeta import ZetaRule
 
@@ -78,3 +78,12 @@ def test_strategies_and_reports_judge_alike(rows, noise):
     for violation in theory.violations(history(rows), zetas, [noise] * 3):
         largest[violation.low] = max(largest.get(violation.low, 0.0), violation.difference)
     assert rule.violations == largest
+
+
+def test_points_are_the_same_as_for_a_strategy_where_the_domain_is_known():
+    told = history([(0.5, 0, 0.0), (0.5 + 1e-7, 1, 9.0), (0.5 + 1e-5, 1, 9.0)])
+    assert theory.violations(told, [0.1, 0.0]) == []
+    (found,) = theory.violations(told, [0.1, 0.0], domain=Box([(0.0, 1.0)]))
+    assert found.n == 2
+    candidates = FiniteSet([[0.5], [0.5 + 1e-7], [0.5 + 1e-5]])
+    assert theory.violations(told, [0.1, 0.0], domain=candidates) == []

@@ -1,8 +1,8 @@
 """Observations: every outcome of a run, by fidelity, and the one meaning of "the same point".
 
 The fidelities that a method uses are numbered by position k = 0..K−1, the last one being the target. Points are in unit
-coordinates. On a finite set a point is one of its rows; on a box two points that differ by at most SAME in every
-coordinate are the same point: no value could tell them apart.
+coordinates. On a finite set a point is one of its rows; on a box two points that differ by at most SAME
+(mfopt/protocols.py) in every coordinate are the same point.
 """
 
 from __future__ import annotations
@@ -12,9 +12,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from mfopt.hooks import Softening
-from mfopt.protocols import Array, BoolArray, Domain, Query
+from mfopt.protocols import SAME, Array, BoolArray, Domain, Query
 
-SAME = 1e-6  # in unit coordinates
 AGREE = 1e-4  # of the spread: values at the same point that differ by more disagree
 RECENT = 10  # a failed point is avoided until so many outcomes were told after it
 

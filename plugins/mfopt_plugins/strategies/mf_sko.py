@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import log
-from typing import cast
 
 import numpy as np
 
@@ -34,14 +33,16 @@ class AugmentedImprovement(AcquisitionDefaults):
         self._k, self._top = k, len(models.used) - 1
         self._improvement = ExpectedImprovement(models.models[self._top], best, unit)
         self._log_ratio = log(ratio)
+        joint = models.joint
+        self._joint = joint if isinstance(joint, CovariantModel) and k < self._top else None
         self._noise = max(models.noise(k), (_NUGGET * unit) ** 2)
 
     def __call__(self, u: Array) -> Array:
         """Values at the rows of u."""
         var = self._models.models[self._k].posterior(u)[1]
         value = self._improvement(u) + self._use(var)[0] + self._log_ratio
-        joint = cast(CovariantModel | None, self._models.joint)
-        if joint is None or self._k == self._top:
+        joint = self._joint
+        if joint is None:  # no other fidelity tells about this one, or it is the target itself
             return np.asarray(value)
         top = self._models.models[self._top].posterior(u)[1]
         return np.asarray(value + self._log_correlation(joint.covariance(u, self._k, self._top), var, top))
@@ -52,8 +53,8 @@ class AugmentedImprovement(AcquisitionDefaults):
         _, var, _, dvar = self._models.models[self._k].posterior_gradient(u)
         use, by_var = self._use(var)
         value, slope = value + use + self._log_ratio, slope + by_var[:, None] * dvar
-        joint = cast(CovariantModel | None, self._models.joint)
-        if joint is None or self._k == self._top:
+        joint = self._joint
+        if joint is None:  # no other fidelity tells about this one, or it is the target itself
             return value, slope
         _, top, _, dtop = self._models.models[self._top].posterior_gradient(u)
         cov, dcov = joint.covariance_gradient(u, self._k, self._top)

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mfopt import Box, FiniteSet
-from mfopt.protocols import Query
-from mfopt_plugins.method.observations import RECENT, SAME, Observations
+from mfopt.protocols import SAME, Query
+from mfopt_plugins.method.observations import RECENT, Observations
 
 SQUARE = Box([(0.0, 1.0)] * 2)
 

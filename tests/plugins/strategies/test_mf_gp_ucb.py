@@ -356,6 +356,8 @@ def test_minimising_mirrors_maximising():
         (lambda: MFGPUCB(gammas=[float("nan")]), "gammas must be finite and not negative"),
         (lambda: MFGPUCB(initial_capital=-1.0), "initial_capital must be finite and not negative, got -1.0"),
         (lambda: MFGPUCB(beta_factor=0.0), "beta_factor must be positive and finite, got 0.0"),
+        (lambda: MFGPUCB(beta_factor="a"), "beta_factor must be a number, got 'a'"),
+        (lambda: MFGPUCB(delta=True), "delta must be a number, got True"),
         (lambda: MFGPUCB(gamma_shrink=0.5), "gamma_shrink must be at least 1, got 0.5"),
         (lambda: MFGPUCB(delta=1.0), "delta must lie strictly between 0 and 1, got 1.0"),
         (lambda: MFGPUCB(xi=0.0), r"xi must lie in \(0, 1\], got 0.0"),

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from mfopt import Box, Exhausted, FiniteSet, hooks
-from mfopt.protocols import Problem, View
+from mfopt.protocols import SAME, Problem, View
 from mfopt_plugins.method.models import FidelityModels
-from mfopt_plugins.method.observations import SAME, Observations
+from mfopt_plugins.method.observations import Observations
 from mfopt_plugins.strategies.base.avoid import Avoiding, find_elsewhere
 from mfopt_plugins.strategies.base.cycle import Search
 from mfopt_plugins.surrogates.se_python import SEPython

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from mfopt.hooks import AcquisitionDefaults, with_defaults
-from mfopt.protocols import Acquisition, Array, Domain
-from mfopt_plugins.method.observations import SAME
+from mfopt.protocols import SAME, Acquisition, Array, Domain
 
 RADIUS = 0.05  # of the ball around a fresh failure, in units of √dim
 

@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import inf, isfinite, sqrt
+from numbers import Real
 from typing import Literal
 
 import numpy as np
@@ -97,6 +98,10 @@ class UCBStrategy(Cycle):
         """Refuse options that make no sense."""
         if self.mode not in ("practical", "theory"):
             raise InputError(f'mode must be "practical" or "theory", got {self.mode!r}')
+        for name in ("beta_factor", "gamma_shrink", "delta", "xi", "a", "b"):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, Real):
+                raise InputError(f"{name} must be a number, got {value!r}")
         for name, value in (("beta_factor", self.beta_factor), ("a", self.a), ("b", self.b)):
             if not (isfinite(value) and value > 0):
                 raise InputError(f"{name} must be positive and finite, got {value}")

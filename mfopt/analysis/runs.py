@@ -111,6 +111,7 @@ def report(
     found = _GoodSets()
     if values is not None and len(costs) > 1:  # one fidelity makes no sets
         found = _find_sets(optimizer, values, functions is not None, optimum, zetas, gammas)
+    noises = [models.noise(m) for m in range(len(costs))]
     return Report(
         fidelities=tuple(fidelity.name for fidelity in optimizer.fidelities),
         costs=costs,
@@ -122,7 +123,7 @@ def report(
         estimated=functions is None,
         sets=found.queries,
         volumes=found.volumes,
-        violations=tuple(violations(history, given, [models.noise(m) for m in range(len(costs))])),
+        violations=tuple(violations(history, given, noises, optimizer.domain)),
         promised=None not in given,
     )
 

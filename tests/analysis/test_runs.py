@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import mfopt
-from mfopt.analysis.report import report
+from mfopt.analysis.runs import report
 from mfopt.errors import InputError
 from mfopt.loop import run
 
