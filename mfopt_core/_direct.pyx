@@ -22,7 +22,7 @@ cimport numpy as cnp
 from libc.math cimport INFINITY, pow, sqrt
 from libc.stdint cimport int64_t
 
-from mfopt_core._arrays cimport data, new_matrix, new_vector
+from mfopt_core._arrays cimport as_integer, as_number, as_reals, data, new_matrix, new_vector
 from mfopt_core._heap cimport pop, push
 from mfopt_core._memory cimport Scratch, allocate, release, resize
 
@@ -46,6 +46,8 @@ cdef class Direct:
 
     cdef readonly Py_ssize_t d
     cdef readonly double epsilon
+    cdef cython.pymutex lock
+    cdef bint torn  # a round was broken off: there was no memory to end it
     cdef Py_ssize_t count, capacity  # rectangles
     cdef int *level
     cdef int64_t *place
@@ -56,16 +58,16 @@ cdef class Direct:
     cdef Py_ssize_t first  # of this round's new rectangles
     cdef double best, worst
 
-    def __cinit__(self, Py_ssize_t d, double epsilon=1e-4):
+    def __cinit__(self, d, epsilon=1e-4):
         cdef Py_ssize_t s
-        if not 1 <= d <= 10_000:
-            raise ValueError(f"d must be at least 1 and at most 10000, got {d}")
-        if not 0.0 <= epsilon < 1.0:
-            raise ValueError(f"epsilon must be at least 0 and below 1, got {epsilon}")
-        self.d = d
-        self.epsilon = epsilon
+        self.d = as_integer(d, "d")
+        if not 1 <= self.d <= 10_000:
+            raise ValueError(f"d must be at least 1 and at most 10000, got {self.d}")
+        self.epsilon = as_number(epsilon, "epsilon")
+        if not 0.0 <= self.epsilon < 1.0:
+            raise ValueError(f"epsilon must be at least 0 and below 1, got {self.epsilon}")
         self.best = -INFINITY
-        self.classes = d * DEEPEST + 1
+        self.classes = self.d * DEEPEST + 1
         self.heaps = <Heap *>allocate(self.classes, sizeof(Heap))
         for s in range(self.classes):
             self.heaps[s] = Heap(NULL, 0, 0)
@@ -88,51 +90,67 @@ cdef class Direct:
 
     def centres(self):
         """The centres whose values are wanted, (q, d); none when no rectangle can be divided any more."""
-        cdef Py_ssize_t q = self.count - self.first, j, c
-        cdef cnp.ndarray out = new_matrix(q, self.d)
-        cdef double *x = data(out)
-        for j in range(q):
-            for c in range(self.d):
-                x[j * self.d + c] = self._coordinate(self.first + j, c)
-        return out
+        with self.lock:
+            return self._copy_centres(self.first, self.count)
 
     def seen(self):
         """All centres with known values, (n, d) and (n,)."""
-        cdef cnp.ndarray points = new_matrix(self.first, self.d), values = new_vector(self.first)
-        cdef double *x = data(points)
-        cdef double *y = data(values)
+        cdef cnp.ndarray values
+        cdef Py_ssize_t j
+        with self.lock:
+            values = new_vector(self.first)
+            for j in range(self.first):
+                data(values)[j] = self.value[j]
+            return self._copy_centres(0, self.first), values
+
+    cdef cnp.ndarray _copy_centres(self, Py_ssize_t start, Py_ssize_t end):
+        """The centres of rectangles start .. end − 1."""
+        cdef cnp.ndarray out = new_matrix(end - start, self.d)
         cdef Py_ssize_t j, c
-        for j in range(self.first):
-            y[j] = self.value[j]
+        for j in range(end - start):
             for c in range(self.d):
-                x[j * self.d + c] = self._coordinate(j, c)
-        return points, values
+                data(out)[j * self.d + c] = self._coordinate(start + j, c)
+        return out
 
     def tell(self, values):
         """The values at `centres()`; −inf marks a centre outside the feasible set. Prepares the next round."""
-        cdef cnp.ndarray y = np.ascontiguousarray(values, dtype=np.float64)
-        cdef Py_ssize_t q = self.count - self.first, j
+        cdef cnp.ndarray y = as_reals(values, "values")
+        cdef Py_ssize_t q, j
+        with self.lock:
+            if self.torn:
+                raise MemoryError("a search that ran out of memory cannot go on; start it anew")
+            q = self.count - self.first
+            if cnp.PyArray_NDIM(y) != 1 or cnp.PyArray_DIM(y, 0) != q:
+                raise ValueError(f"values must have shape ({q},), one per centre, got shape {np.shape(values)}")
+            self._take(q, data(y))
+            self.torn = True
+            j = self.first
+            if j == 0:
+                self._push(0)
+            for rectangle in self.divided:
+                j = self._divide(rectangle, j)
+            self.first = self.count
+            self._select()
+            self.torn = False
+
+    cdef int _take(self, Py_ssize_t q, const double *y) except -1:
+        """Copy the values of this round and check the copy; then the best and the worst value that were seen."""
         cdef bint known = self.best > -INFINITY
-        if cnp.PyArray_NDIM(y) != 1 or cnp.PyArray_DIM(y, 0) != q:
-            raise ValueError(f"values must have shape ({q},), one per centre, got shape {np.shape(values)}")
-        if np.isnan(y).any() or (y == INFINITY).any():
-            raise ValueError(f"values must be finite, or -inf for infeasible centres, got {values!r}")
+        cdef double *value = self.value + self.first
+        cdef Py_ssize_t j
         for j in range(q):
-            self.value[self.first + j] = data(y)[j]
-            if data(y)[j] > self.best:
-                self.best = data(y)[j]
-            if data(y)[j] > -INFINITY and (data(y)[j] < self.worst or not known):
-                self.worst = data(y)[j]
+            value[j] = y[j]
+            if not value[j] < INFINITY:
+                raise ValueError(f"values must be finite, or -inf for infeasible centres, got {value[j]} at index {j}")
+        for j in range(q):
+            if value[j] > self.best:
+                self.best = value[j]
+            if value[j] > -INFINITY and (value[j] < self.worst or not known):
+                self.worst = value[j]
                 known = True
         if self.best == -INFINITY:
             self.worst = 0.0  # nothing feasible yet: sizes alone decide
-        j = self.first
-        if j == 0:
-            self._push(0)
-        for rectangle in self.divided:
-            j = self._divide(rectangle, j)
-        self.first = self.count
-        self._select()
+        return 0
 
     cdef double _coordinate(self, Py_ssize_t j, Py_ssize_t c) noexcept:
         # One correctly rounded division of exact numbers: the same bits at whichever level the point is reached.
