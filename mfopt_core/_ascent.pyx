@@ -116,6 +116,7 @@ cdef class Ascent:
     cdef Py_ssize_t _check(self, Py_ssize_t q, cnp.ndarray h, cnp.ndarray g) except -1:
         """The number of pieces of these heights and slopes, which must be those of q points."""
         cdef Py_ssize_t i, pieces
+        cdef double value
         if (
             cnp.PyArray_NDIM(h) != 2 or h.shape[1] != q or h.shape[0] < 1
             or (self.pieces > 0 and h.shape[0] != self.pieces)
@@ -125,7 +126,8 @@ cdef class Ascent:
         if cnp.PyArray_NDIM(g) != 3 or g.shape[0] != pieces or g.shape[1] != q or g.shape[2] != self.d:
             raise ValueError(f"slopes must have shape ({pieces}, {q}, {self.d}), got {np.shape(g)}")
         for i in range(pieces * q):
-            if not data(h)[i] < INFINITY or (data(h)[i] > -INFINITY and not mf_all_finite(self.d, data(g) + i * self.d)):
+            value = data(h)[i]
+            if not value < INFINITY or (value > -INFINITY and not mf_all_finite(self.d, data(g) + i * self.d)):
                 raise ValueError("heights must be finite or -inf (infeasible), and slopes finite where heights are")
         return pieces
 

@@ -40,6 +40,27 @@ cdef struct Heap:
     Py_ssize_t capacity
 
 
+cdef double find_coordinate(int64_t place, int level) noexcept nogil:
+    """The middle of a side: one correctly rounded division of exact numbers, the same bits at whichever level."""
+    return <double>(2 * place + 1) / (2.0 * pow(3.0, level))
+
+
+cdef int find_shallowest(Py_ssize_t d, const int *level) noexcept nogil:
+    """The level of the longest sides of a rectangle with these levels, (d,)."""
+    cdef Py_ssize_t c
+    cdef int least = level[0]
+    for c in range(1, d):
+        if level[c] < least:
+            least = level[c]
+    return least
+
+
+cdef double measure_size(Py_ssize_t s, Py_ssize_t d) noexcept nogil:
+    """Half the diagonal of a rectangle with total s: s mod d of its sides are one level deeper than the others."""
+    cdef double side = pow(9.0, -(s // d))
+    return 0.5 * sqrt(side * (d - s % d) + side / 9.0 * (s % d))
+
+
 @cython.final
 cdef class Direct:
     """A search over [0, 1]^d for the maximum of a function; `epsilon` is Jones's ε, relative to the range of values."""
@@ -106,10 +127,9 @@ cdef class Direct:
     cdef cnp.ndarray _copy_centres(self, Py_ssize_t start, Py_ssize_t end):
         """The centres of rectangles start .. end − 1."""
         cdef cnp.ndarray out = new_matrix(end - start, self.d)
-        cdef Py_ssize_t j, c
-        for j in range(end - start):
-            for c in range(self.d):
-                data(out)[j * self.d + c] = self._coordinate(start + j, c)
+        cdef Py_ssize_t i, skipped = start * self.d
+        for i in range((end - start) * self.d):
+            data(out)[i] = find_coordinate(self.place[skipped + i], self.level[skipped + i])
         return out
 
     def tell(self, values):
@@ -152,10 +172,6 @@ cdef class Direct:
             self.worst = 0.0  # nothing feasible yet: sizes alone decide
         return 0
 
-    cdef double _coordinate(self, Py_ssize_t j, Py_ssize_t c) noexcept:
-        # One correctly rounded division of exact numbers: the same bits at whichever level the point is reached.
-        return <double>(2 * self.place[j * self.d + c] + 1) / (2.0 * pow(3.0, self.level[j * self.d + c]))
-
     cdef int _new_rectangle(self, Py_ssize_t parent, Py_ssize_t axis, int step) except -1:
         """A rectangle like `parent`, but one level deeper along `axis` and there in its lower (step −1) or upper (1)
         third. Its other levels are final only when the parent has been divided."""
@@ -197,15 +213,10 @@ cdef class Direct:
         heap.size -= 1
         return best
 
-    cdef double _size(self, Py_ssize_t s) noexcept:
-        """Half the diagonal of a rectangle with total s: s mod d of its sides are one level deeper than the others."""
-        cdef double side = pow(9.0, -(s // self.d))
-        return 0.5 * sqrt(side * (self.d - s % self.d) + side / 9.0 * (s % self.d))
-
     cdef int _select(self) except -1:
         """Take the rectangles to be divided out of their heaps, and make their new centres."""
         cdef Py_ssize_t s, k, n = 0, start = -1, _, j
-        cdef double f, top = -INFINITY, rate, least
+        cdef double f, size, top = -INFINITY, rate, least
         cdef Scratch scratch = Scratch.__new__(Scratch)
         cdef Py_ssize_t *hull = scratch.indices(self.classes)
         for s in range(self.classes - self.d):  # the deepest are not divided
@@ -222,10 +233,10 @@ cdef class Direct:
         least = top + self.epsilon * (top - self.worst)
         self.divided = []
         for k in range(n):
-            f = self._top(hull[k])
+            f, size = self._top(hull[k]), measure_size(hull[k], self.d)
             if k + 1 < n:  # the largest rate of change for which this size is still the best choice
-                rate = (f - self._top(hull[k + 1])) / (self._size(hull[k + 1]) - self._size(hull[k]))
-                if f + rate * self._size(hull[k]) < least:
+                rate = (f - self._top(hull[k + 1])) / (measure_size(hull[k + 1], self.d) - size)
+                if f + rate * size < least:
                     continue
             for _ in range(TIES):
                 if self.heaps[hull[k]].size == 0 or self._top(hull[k]) < f:
@@ -242,22 +253,14 @@ cdef class Direct:
 
     cdef bint _below(self, Py_ssize_t a, Py_ssize_t b, Py_ssize_t c) noexcept:
         """Whether size b lies below the line from a to c in the plane of size and value."""
-        cdef double x = self._size(a), y = self._top(a)
-        return (self._top(b) - y) * (self._size(c) - x) < (self._top(c) - y) * (self._size(b) - x)
-
-    cdef int _shallowest(self, Py_ssize_t j) noexcept:
-        """The level of the longest sides of rectangle j."""
-        cdef Py_ssize_t c
-        cdef int level = self.level[j * self.d]
-        for c in range(1, self.d):
-            if self.level[j * self.d + c] < level:
-                level = self.level[j * self.d + c]
-        return level
+        cdef double x = measure_size(a, self.d), y = self._top(a)
+        cdef double to_b = measure_size(b, self.d) - x, to_c = measure_size(c, self.d) - x
+        return (self._top(b) - y) * to_c < (self._top(c) - y) * to_b
 
     cdef int _make_centres(self, Py_ssize_t j) except -1:
         """Two new rectangles along each longest side of rectangle j."""
         cdef Py_ssize_t c
-        cdef int level = self._shallowest(j)
+        cdef int level = find_shallowest(self.d, self.level + j * self.d)
         for c in range(self.d):
             if self.level[j * self.d + c] == level:
                 self._new_rectangle(j, c, -1)
@@ -271,7 +274,7 @@ cdef class Direct:
         along the k-th side are deeper also along the sides divided before it.
         """
         cdef Py_ssize_t c, d = self.d, k, pair
-        cdef int level = self._shallowest(j)
+        cdef int level = find_shallowest(self.d, self.level + j * self.d)
         order = []
         for c in range(d):
             if self.level[j * d + c] == level:
