@@ -90,10 +90,10 @@ traces-portable: $(VENV)/ready ## rewrite tests/traces/portable.json, the traces
 faults: $(VENV)/ready ## studies under kill -9, full disks, cut files and many writers, in full (about half an hour)
 	MFOPT_FAULTS=full $(BIN)/python -m pytest -v tests/storage/test_faults.py tests/storage/test_resume.py
 
-asan: $(VENV)/ready ## the core's tests under AddressSanitizer and UndefinedBehaviorSanitizer
+asan: $(VENV)/ready ## the core's tests and a million random calls under AddressSanitizer and UndefinedBehaviorSanitizer
 	$(call variant,asan,MFOPT_SANITIZE=1 MFOPT_DEBUG=1)
 	cd build/asan && LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libubsan.so)" \
-	    ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=halt_on_error=1 \
+	    ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 UBSAN_OPTIONS=halt_on_error=1 MFOPT_FUZZ_CALLS=1000000 \
 	    ../../$(BIN)/python -m pytest -p no:cacheprovider tests/core -k "not memory and not leaks"
 
 bench: $(VENV)/ready ## speed of the core against SciPy and scikit-learn; rewrites benchmarks/RESULTS.md

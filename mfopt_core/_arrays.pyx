@@ -2,6 +2,12 @@
 
 Accepted: anything that NumPy turns into real numbers (float32, integers, read-only, non-contiguous, lists). Inside,
 everything is float64 and C-contiguous; an input that already is one is used in place, without a copy.
+
+An array that is used in place still belongs to the caller: other threads, and Python code that runs while another
+argument is converted, may write to it or set its shape. A reference keeps its memory. The rest is a rule for callers:
+read the shape at once after the check, before anything that can run Python or wait for a lock, and let nothing but
+results depend on the numbers. Where more depends on them (indices, or a factorisation that would not end with NaN),
+check the copy and not what was given.
 """
 
 cimport numpy as cnp
@@ -25,7 +31,7 @@ cdef cnp.ndarray new_matrix(Py_ssize_t n, Py_ssize_t m):
     return cnp.PyArray_EMPTY(2, shape, cnp.NPY_DOUBLE, 0)
 
 
-cdef cnp.ndarray _as_double(object x, str what):
+cdef cnp.ndarray as_reals(object x, str what):
     """x as an aligned, C-contiguous float64 array in native byte order; x itself when it is one."""
     if cnp.PyArray_CheckExact(x) and cnp.PyArray_TYPE(x) == cnp.NPY_DOUBLE and cnp.PyArray_ISCARRAY_RO(x):
         return x
@@ -44,7 +50,7 @@ cdef int _check_finite(cnp.ndarray a, str what) except -1:
 
 cdef cnp.ndarray as_points(object x, Py_ssize_t d, str what):
     """x as a finite (q, d) array; d = 0 admits any positive number of columns."""
-    cdef cnp.ndarray a = _as_double(x, what)
+    cdef cnp.ndarray a = as_reals(x, what)
     if cnp.PyArray_NDIM(a) != 2 or cnp.PyArray_DIM(a, 1) < 1 or (d > 0 and cnp.PyArray_DIM(a, 1) != d):
         raise ValueError(
             f"{what} must have shape (q, {d if d else 'd'}): q points, one per row, in {d if d else 'd >= 1'} "
@@ -54,13 +60,63 @@ cdef cnp.ndarray as_points(object x, Py_ssize_t d, str what):
     return a
 
 
-cdef cnp.ndarray as_vector(object x, Py_ssize_t n, str what):
-    """x as a finite (n,) array; n = -1 admits any length."""
-    cdef cnp.ndarray a = _as_double(x, what)
-    if cnp.PyArray_NDIM(a) != 1 or (n >= 0 and cnp.PyArray_DIM(a, 0) != n):
-        raise ValueError(f"{what} must have shape ({n if n >= 0 else 'n'},), got shape {np.shape(x)}")
+cdef cnp.ndarray as_matrix(object x, Py_ssize_t n, Py_ssize_t m, str what):
+    """x as a finite (n, m) array."""
+    cdef cnp.ndarray a = as_reals(x, what)
+    if cnp.PyArray_NDIM(a) != 2 or cnp.PyArray_DIM(a, 0) != n or cnp.PyArray_DIM(a, 1) != m:
+        raise ValueError(f"{what} must have shape ({n}, {m}), got shape {np.shape(x)}")
     _check_finite(a, what)
     return a
+
+
+cdef int _check_vector(cnp.ndarray a, Py_ssize_t n, str what) except -1:
+    if cnp.PyArray_NDIM(a) != 1 or (n >= 0 and cnp.PyArray_DIM(a, 0) != n):
+        raise ValueError(f"{what} must have shape ({n if n >= 0 else 'n'},), got shape {np.shape(a)}")
+    return _check_finite(a, what)
+
+
+cdef cnp.ndarray as_vector(object x, Py_ssize_t n, str what):
+    """x as a finite (n,) array; n = -1 admits any length."""
+    cdef cnp.ndarray a = as_reals(x, what)
+    _check_vector(a, n, what)
+    return a
+
+
+cdef cnp.ndarray copy_vector(object x, Py_ssize_t n, str what):
+    """x as a finite (n,) array that nobody else writes to; n = -1 admits any length."""
+    cdef cnp.ndarray a = as_reals(x, what).copy()
+    _check_vector(a, n, what)
+    return a
+
+
+cdef cnp.ndarray as_mask(object x, Py_ssize_t n, str what):
+    """x as a C-contiguous (n,) array of booleans; x itself when it is one."""
+    cdef cnp.ndarray a
+    given = np.asarray(x)
+    if given.dtype.kind not in "biuf":
+        raise ValueError(f"{what} must be booleans, got an array of dtype {given.dtype}")
+    a = np.ascontiguousarray(given, dtype=bool)
+    if given.ndim != 1 or cnp.PyArray_DIM(a, 0) != n:
+        raise ValueError(f"{what} must be a mask of shape ({n},), got shape {given.shape}")
+    return a
+
+
+cdef cnp.ndarray copy_indices(object x, str what):
+    """x as a (q,) array of Py_ssize_t that nobody else writes to. Their range is the caller's to check."""
+    given = np.asarray(x)
+    if given.dtype.kind not in "iu" and given.shape != (0,):  # NumPy takes an empty list for real numbers
+        raise ValueError(f"{what} must be integers, got an array of dtype {given.dtype}")
+    if given.ndim != 1:
+        raise ValueError(f"{what} must have shape (q,), got shape {given.shape}")
+    return np.array(given, dtype=np.intp, order="C")  # what is beyond intp becomes negative
+
+
+cdef Py_ssize_t as_integer(object value, str what) except? -1:
+    """value as an integer; a TypeError when it is none."""
+    try:
+        return value
+    except OverflowError:
+        raise ValueError(f"{what} must be an integer of 64 bits, got {value!r}") from None
 
 
 cdef double as_number(object value, str what) except? -1.0:

@@ -15,8 +15,9 @@ cimport numpy as cnp
 from libc.math cimport INFINITY, fabs
 from libc.string cimport memcpy, memset
 
-from mfopt_core._arrays cimport as_number, as_points, data
+from mfopt_core._arrays cimport as_number, as_points, as_reals, data
 from mfopt_core._memory cimport Scratch
+from mfopt_core._rows cimport mf_all_finite
 from mfopt_core._step cimport Model, Workspace, open_workspace, solve_step, update_inverse
 
 import numpy as np
@@ -55,6 +56,7 @@ cdef class Ascent:
     """Ascents from `starts` (k, d) in [0, 1]^d; `spread` is the range of values of interest: it says what matters."""
 
     cdef readonly Py_ssize_t k, d
+    cdef cython.pymutex lock
     cdef double spread
     cdef Py_ssize_t pieces  # 0 before the first values
     cdef cnp.ndarray at, target, height, slope, inverse, weight, best, best_value, recent, step, promise, length
@@ -82,35 +84,52 @@ cdef class Ascent:
 
     def points(self):
         """Where values are wanted, (q, d), one point per running ascent; none when all have ended."""
-        return self.target[self.running.astype(bool)]
+        with self.lock:
+            return self.target[self.running.astype(bool)]
 
     def result(self):
         """The best point of each ascent (k, d), φ there (k,), and whether no step from its end promised a gain (k,)."""
-        return self.best.copy(), self.best_value.copy(), ~(self.promise * self.length > GAIN * self.spread)
+        with self.lock:
+            return self.best.copy(), self.best_value.copy(), ~(self.promise * self.length > GAIN * self.spread)
 
     def tell(self, heights, slopes):
         """φ_m (M, q) and its gradients (M, q, d) at `points()`; −inf for all m where the point is not feasible."""
-        cdef cnp.ndarray h = np.ascontiguousarray(heights, dtype=np.float64)
-        cdef cnp.ndarray g = np.ascontiguousarray(slopes, dtype=np.float64)
-        cdef Py_ssize_t q = self.running.sum(), pieces
-        if cnp.PyArray_NDIM(h) != 2 or h.shape[1] != q or h.shape[0] < 1 or (self.pieces and h.shape[0] != self.pieces):
-            raise ValueError(f"heights must have shape ({self.pieces or 'M'}, {q}), got {np.shape(heights)}")
-        if cnp.PyArray_NDIM(g) != 3 or g.shape[0] != h.shape[0] or g.shape[1] != q or g.shape[2] != self.d:
-            raise ValueError(f"slopes must have shape ({h.shape[0]}, {q}, {self.d}), got {np.shape(slopes)}")
-        if np.isnan(h).any() or (h == INFINITY).any() or not np.isfinite(g[h > -INFINITY]).all():
-            raise ValueError("heights must be finite or -inf (infeasible), and slopes finite where heights are")
-        if not self.pieces:
-            pieces = h.shape[0]
-            self.height = np.zeros((self.k, pieces))
-            self.slope = np.zeros((self.k, pieces * self.d))
-            self.weight = np.zeros((self.k, pieces))
-            self.pieces = pieces
-        self._take_all(q, data(h), data(g))
-        # Given up are those that cannot be expected to reach the best, and those that have come close to a better one.
-        leader = self.best_value.max()
-        reach = self.best_value + HOPE_BY_PROMISE * self.promise + HOPE_BY_SPREAD * self.spread
-        self.running[(self.taken >= SETTLED) & (reach < leader)] = 0
-        self._merge()
+        cdef cnp.ndarray h = as_reals(heights, "heights"), g = as_reals(slopes, "slopes")
+        cdef Py_ssize_t *running = <Py_ssize_t *>cnp.PyArray_DATA(self.running)
+        cdef Py_ssize_t q = 0, pieces, i
+        with self.lock:
+            for i in range(self.k):
+                q += running[i]
+            pieces = self._check(q, h, g)
+            if self.pieces == 0:
+                self.height = np.zeros((self.k, pieces))
+                self.slope = np.zeros((self.k, pieces * self.d))
+                self.weight = np.zeros((self.k, pieces))
+                self.pieces = pieces
+            self._take_all(q, data(h), data(g))
+            # Given up are those that cannot be expected to reach the best, and those that came close to a better one.
+            leader = self.best_value.max()
+            reach = self.best_value + HOPE_BY_PROMISE * self.promise + HOPE_BY_SPREAD * self.spread
+            self.running[(self.taken >= SETTLED) & (reach < leader)] = 0
+            self._merge()
+
+    cdef Py_ssize_t _check(self, Py_ssize_t q, cnp.ndarray h, cnp.ndarray g) except -1:
+        """The number of pieces of these heights and slopes, which must be those of q points."""
+        cdef Py_ssize_t i, pieces
+        cdef double value
+        if (
+            cnp.PyArray_NDIM(h) != 2 or h.shape[1] != q or h.shape[0] < 1
+            or (self.pieces > 0 and h.shape[0] != self.pieces)
+        ):
+            raise ValueError(f"heights must have shape ({self.pieces or 'M'}, {q}), got {np.shape(h)}")
+        pieces = h.shape[0]
+        if cnp.PyArray_NDIM(g) != 3 or g.shape[0] != pieces or g.shape[1] != q or g.shape[2] != self.d:
+            raise ValueError(f"slopes must have shape ({pieces}, {q}, {self.d}), got {np.shape(g)}")
+        for i in range(pieces * q):
+            value = data(h)[i]
+            if not value < INFINITY or (value > -INFINITY and not mf_all_finite(self.d, data(g) + i * self.d)):
+                raise ValueError("heights must be finite or -inf (infeasible), and slopes finite where heights are")
+        return pieces
 
     cdef void _merge(self) noexcept:
         """End every running ascent that is closer than MERGE to one with a better value."""

@@ -22,7 +22,7 @@ cimport numpy as cnp
 from libc.math cimport INFINITY, pow, sqrt
 from libc.stdint cimport int64_t
 
-from mfopt_core._arrays cimport data, new_matrix, new_vector
+from mfopt_core._arrays cimport as_integer, as_number, as_reals, data, new_matrix, new_vector
 from mfopt_core._heap cimport pop, push
 from mfopt_core._memory cimport Scratch, allocate, release, resize
 
@@ -40,12 +40,35 @@ cdef struct Heap:
     Py_ssize_t capacity
 
 
+cdef double find_coordinate(int64_t place, int level) noexcept nogil:
+    """The middle of a side: one correctly rounded division of exact numbers, the same bits at whichever level."""
+    return <double>(2 * place + 1) / (2.0 * pow(3.0, level))
+
+
+cdef int find_shallowest(Py_ssize_t d, const int *level) noexcept nogil:
+    """The level of the longest sides of a rectangle with these levels, (d,)."""
+    cdef Py_ssize_t c
+    cdef int least = level[0]
+    for c in range(1, d):
+        if level[c] < least:
+            least = level[c]
+    return least
+
+
+cdef double measure_size(Py_ssize_t s, Py_ssize_t d) noexcept nogil:
+    """Half the diagonal of a rectangle with total s: s mod d of its sides are one level deeper than the others."""
+    cdef double side = pow(9.0, -(s // d))
+    return 0.5 * sqrt(side * (d - s % d) + side / 9.0 * (s % d))
+
+
 @cython.final
 cdef class Direct:
     """A search over [0, 1]^d for the maximum of a function; `epsilon` is Jones's ε, relative to the range of values."""
 
     cdef readonly Py_ssize_t d
     cdef readonly double epsilon
+    cdef cython.pymutex lock
+    cdef bint torn  # a round was broken off: there was no memory to end it
     cdef Py_ssize_t count, capacity  # rectangles
     cdef int *level
     cdef int64_t *place
@@ -56,16 +79,16 @@ cdef class Direct:
     cdef Py_ssize_t first  # of this round's new rectangles
     cdef double best, worst
 
-    def __cinit__(self, Py_ssize_t d, double epsilon=1e-4):
+    def __cinit__(self, d, epsilon=1e-4):
         cdef Py_ssize_t s
-        if not 1 <= d <= 10_000:
-            raise ValueError(f"d must be at least 1 and at most 10000, got {d}")
-        if not 0.0 <= epsilon < 1.0:
-            raise ValueError(f"epsilon must be at least 0 and below 1, got {epsilon}")
-        self.d = d
-        self.epsilon = epsilon
+        self.d = as_integer(d, "d")
+        if not 1 <= self.d <= 10_000:
+            raise ValueError(f"d must be at least 1 and at most 10000, got {self.d}")
+        self.epsilon = as_number(epsilon, "epsilon")
+        if not 0.0 <= self.epsilon < 1.0:
+            raise ValueError(f"epsilon must be at least 0 and below 1, got {self.epsilon}")
         self.best = -INFINITY
-        self.classes = d * DEEPEST + 1
+        self.classes = self.d * DEEPEST + 1
         self.heaps = <Heap *>allocate(self.classes, sizeof(Heap))
         for s in range(self.classes):
             self.heaps[s] = Heap(NULL, 0, 0)
@@ -88,55 +111,66 @@ cdef class Direct:
 
     def centres(self):
         """The centres whose values are wanted, (q, d); none when no rectangle can be divided any more."""
-        cdef Py_ssize_t q = self.count - self.first, j, c
-        cdef cnp.ndarray out = new_matrix(q, self.d)
-        cdef double *x = data(out)
-        for j in range(q):
-            for c in range(self.d):
-                x[j * self.d + c] = self._coordinate(self.first + j, c)
-        return out
+        with self.lock:
+            return self._copy_centres(self.first, self.count)
 
     def seen(self):
         """All centres with known values, (n, d) and (n,)."""
-        cdef cnp.ndarray points = new_matrix(self.first, self.d), values = new_vector(self.first)
-        cdef double *x = data(points)
-        cdef double *y = data(values)
-        cdef Py_ssize_t j, c
-        for j in range(self.first):
-            y[j] = self.value[j]
-            for c in range(self.d):
-                x[j * self.d + c] = self._coordinate(j, c)
-        return points, values
+        cdef cnp.ndarray values
+        cdef Py_ssize_t j
+        with self.lock:
+            values = new_vector(self.first)
+            for j in range(self.first):
+                data(values)[j] = self.value[j]
+            return self._copy_centres(0, self.first), values
+
+    cdef cnp.ndarray _copy_centres(self, Py_ssize_t start, Py_ssize_t end):
+        """The centres of rectangles start .. end − 1."""
+        cdef cnp.ndarray out = new_matrix(end - start, self.d)
+        cdef Py_ssize_t i, skipped = start * self.d
+        for i in range((end - start) * self.d):
+            data(out)[i] = find_coordinate(self.place[skipped + i], self.level[skipped + i])
+        return out
 
     def tell(self, values):
         """The values at `centres()`; −inf marks a centre outside the feasible set. Prepares the next round."""
-        cdef cnp.ndarray y = np.ascontiguousarray(values, dtype=np.float64)
-        cdef Py_ssize_t q = self.count - self.first, j
+        cdef cnp.ndarray y = as_reals(values, "values")
+        cdef Py_ssize_t q, j
+        with self.lock:
+            if self.torn:
+                raise MemoryError("a search that ran out of memory cannot go on; start it anew")
+            q = self.count - self.first
+            if cnp.PyArray_NDIM(y) != 1 or cnp.PyArray_DIM(y, 0) != q:
+                raise ValueError(f"values must have shape ({q},), one per centre, got shape {np.shape(values)}")
+            self._take(q, data(y))
+            self.torn = True
+            j = self.first
+            if j == 0:
+                self._push(0)
+            for rectangle in self.divided:
+                j = self._divide(rectangle, j)
+            self.first = self.count
+            self._select()
+            self.torn = False
+
+    cdef int _take(self, Py_ssize_t q, const double *y) except -1:
+        """Copy the values of this round and check the copy; then the best and the worst value that were seen."""
         cdef bint known = self.best > -INFINITY
-        if cnp.PyArray_NDIM(y) != 1 or cnp.PyArray_DIM(y, 0) != q:
-            raise ValueError(f"values must have shape ({q},), one per centre, got shape {np.shape(values)}")
-        if np.isnan(y).any() or (y == INFINITY).any():
-            raise ValueError(f"values must be finite, or -inf for infeasible centres, got {values!r}")
+        cdef double *value = self.value + self.first
+        cdef Py_ssize_t j
         for j in range(q):
-            self.value[self.first + j] = data(y)[j]
-            if data(y)[j] > self.best:
-                self.best = data(y)[j]
-            if data(y)[j] > -INFINITY and (data(y)[j] < self.worst or not known):
-                self.worst = data(y)[j]
+            value[j] = y[j]
+            if not value[j] < INFINITY:
+                raise ValueError(f"values must be finite, or -inf for infeasible centres, got {value[j]} at index {j}")
+        for j in range(q):
+            if value[j] > self.best:
+                self.best = value[j]
+            if value[j] > -INFINITY and (value[j] < self.worst or not known):
+                self.worst = value[j]
                 known = True
         if self.best == -INFINITY:
             self.worst = 0.0  # nothing feasible yet: sizes alone decide
-        j = self.first
-        if j == 0:
-            self._push(0)
-        for rectangle in self.divided:
-            j = self._divide(rectangle, j)
-        self.first = self.count
-        self._select()
-
-    cdef double _coordinate(self, Py_ssize_t j, Py_ssize_t c) noexcept:
-        # One correctly rounded division of exact numbers: the same bits at whichever level the point is reached.
-        return <double>(2 * self.place[j * self.d + c] + 1) / (2.0 * pow(3.0, self.level[j * self.d + c]))
+        return 0
 
     cdef int _new_rectangle(self, Py_ssize_t parent, Py_ssize_t axis, int step) except -1:
         """A rectangle like `parent`, but one level deeper along `axis` and there in its lower (step −1) or upper (1)
@@ -179,15 +213,10 @@ cdef class Direct:
         heap.size -= 1
         return best
 
-    cdef double _size(self, Py_ssize_t s) noexcept:
-        """Half the diagonal of a rectangle with total s: s mod d of its sides are one level deeper than the others."""
-        cdef double side = pow(9.0, -(s // self.d))
-        return 0.5 * sqrt(side * (self.d - s % self.d) + side / 9.0 * (s % self.d))
-
     cdef int _select(self) except -1:
         """Take the rectangles to be divided out of their heaps, and make their new centres."""
         cdef Py_ssize_t s, k, n = 0, start = -1, _, j
-        cdef double f, top = -INFINITY, rate, least
+        cdef double f, size, top = -INFINITY, rate, least
         cdef Scratch scratch = Scratch.__new__(Scratch)
         cdef Py_ssize_t *hull = scratch.indices(self.classes)
         for s in range(self.classes - self.d):  # the deepest are not divided
@@ -204,10 +233,10 @@ cdef class Direct:
         least = top + self.epsilon * (top - self.worst)
         self.divided = []
         for k in range(n):
-            f = self._top(hull[k])
+            f, size = self._top(hull[k]), measure_size(hull[k], self.d)
             if k + 1 < n:  # the largest rate of change for which this size is still the best choice
-                rate = (f - self._top(hull[k + 1])) / (self._size(hull[k + 1]) - self._size(hull[k]))
-                if f + rate * self._size(hull[k]) < least:
+                rate = (f - self._top(hull[k + 1])) / (measure_size(hull[k + 1], self.d) - size)
+                if f + rate * size < least:
                     continue
             for _ in range(TIES):
                 if self.heaps[hull[k]].size == 0 or self._top(hull[k]) < f:
@@ -224,22 +253,14 @@ cdef class Direct:
 
     cdef bint _below(self, Py_ssize_t a, Py_ssize_t b, Py_ssize_t c) noexcept:
         """Whether size b lies below the line from a to c in the plane of size and value."""
-        cdef double x = self._size(a), y = self._top(a)
-        return (self._top(b) - y) * (self._size(c) - x) < (self._top(c) - y) * (self._size(b) - x)
-
-    cdef int _shallowest(self, Py_ssize_t j) noexcept:
-        """The level of the longest sides of rectangle j."""
-        cdef Py_ssize_t c
-        cdef int level = self.level[j * self.d]
-        for c in range(1, self.d):
-            if self.level[j * self.d + c] < level:
-                level = self.level[j * self.d + c]
-        return level
+        cdef double x = measure_size(a, self.d), y = self._top(a)
+        cdef double to_b = measure_size(b, self.d) - x, to_c = measure_size(c, self.d) - x
+        return (self._top(b) - y) * to_c < (self._top(c) - y) * to_b
 
     cdef int _make_centres(self, Py_ssize_t j) except -1:
         """Two new rectangles along each longest side of rectangle j."""
         cdef Py_ssize_t c
-        cdef int level = self._shallowest(j)
+        cdef int level = find_shallowest(self.d, self.level + j * self.d)
         for c in range(self.d):
             if self.level[j * self.d + c] == level:
                 self._new_rectangle(j, c, -1)
@@ -253,7 +274,7 @@ cdef class Direct:
         along the k-th side are deeper also along the sides divided before it.
         """
         cdef Py_ssize_t c, d = self.d, k, pair
-        cdef int level = self._shallowest(j)
+        cdef int level = find_shallowest(self.d, self.level + j * self.d)
         order = []
         for c in range(d):
             if self.level[j * d + c] == level:

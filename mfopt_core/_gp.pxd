@@ -10,3 +10,4 @@ cdef class GP:
     cdef cython.pymutex lock
 
     cdef int bind(self, Py_ssize_t d) except -1
+    cdef tuple _copy_rows(self)

@@ -15,7 +15,9 @@ cimport cython
 cimport numpy as cnp
 from libc.string cimport memcpy
 
-from mfopt_core._arrays cimport as_number, as_points, as_vector, data, new_matrix, new_vector
+from mfopt_core._arrays cimport (
+    as_integer, as_matrix, as_number, as_points, as_vector, copy_vector, data, new_matrix, new_vector,
+)
 from mfopt_core._kernels cimport Kernel
 from mfopt_core._likelihood cimport compute_likelihood, compute_likelihood_gradient
 from mfopt_core._posterior cimport compute_covariance, compute_posterior, draw
@@ -47,10 +49,12 @@ cdef class GP:
     def append(self, x, y):
         """Add one observation y at x (d,): O(n²)."""
         cdef cnp.ndarray point = as_vector(x, self.process.d() if self.process.d() else -1, "x")
+        cdef Py_ssize_t d = cnp.PyArray_DIM(point, 0)
         cdef double value = as_number(y, "y")
-        if cnp.PyArray_DIM(point, 0) == 0:
+        if d == 0:
             raise ValueError("x must have at least one coordinate, got shape (0,)")
-        self.bind(cnp.PyArray_DIM(point, 0))
+        self.process.check_value(value)
+        self.bind(d)
         with self.lock:
             self.process.extend(1, data(point), &value, NULL)
 
@@ -60,22 +64,25 @@ cdef class GP:
         `noise` holds the variance of each one's noise, (q,), where that is not the GP's.
         """
         cdef cnp.ndarray points = as_points(x, self.process.d(), "x")
-        cdef Py_ssize_t q = cnp.PyArray_DIM(points, 0), i
-        cdef cnp.ndarray values = as_vector(y, q, "y"), noises = None
+        cdef Py_ssize_t q = cnp.PyArray_DIM(points, 0), d = cnp.PyArray_DIM(points, 1), i
+        cdef cnp.ndarray values = copy_vector(y, q, "y"), noises = None
+        for i in range(q):
+            self.process.check_value(data(values)[i])
         if noise is not None:
-            noises = as_vector(noise, q, "noise")
+            noises = copy_vector(noise, q, "noise")
             for i in range(q):
                 self.process.check_noise(data(noises)[i])
-        self.bind(cnp.PyArray_DIM(points, 1))
+        self.bind(d)
         with self.lock:
             self.process.extend(q, data(points), data(values), NULL if noises is None else data(noises))
 
-    def truncate(self, Py_ssize_t n):
+    def truncate(self, n):
         """Keep the first n observations and forget the rest, at no cost."""
+        cdef Py_ssize_t kept = as_integer(n, "n")
         with self.lock:
-            if not 0 <= n <= self.process.n():
-                raise ValueError(f"n must be between 0 and the {self.process.n()} rows there are, got {n}")
-            self.process.truncate(n)
+            if not 0 <= kept <= self.process.n():
+                raise ValueError(f"n must be between 0 and the {self.process.n()} rows there are, got {kept}")
+            self.process.truncate(kept)
 
     cdef int bind(self, Py_ssize_t d) except -1:
         """Fix the number of dimensions, once."""
@@ -116,14 +123,24 @@ cdef class GP:
             compute_covariance(self.process, q, data(points), data(covariance))
         return covariance
 
-    def sample(self, x, Py_ssize_t size, rng):
+    def sample(self, x, size, rng):
         """`size` draws of the function from the posterior at the rows of x, (size, q), with a numpy Generator."""
-        cdef cnp.ndarray covariance = self.covariance(x), mean = self.posterior(x)[0]
-        cdef cnp.ndarray draws = np.ascontiguousarray(rng.standard_normal((size, len(mean))))
-        draw(self.process, len(mean), data(mean), data(covariance), size, data(draws))
+        cdef Py_ssize_t count = as_integer(size, "size")
+        cdef cnp.ndarray points = as_points(x, self.process.d(), "x")
+        cdef Py_ssize_t q = cnp.PyArray_DIM(points, 0), d = cnp.PyArray_DIM(points, 1)
+        cdef cnp.ndarray mean = new_vector(q), var = new_vector(q), covariance = new_matrix(q, q), normals, draws
+        if count < 0:
+            raise ValueError(f"size must not be negative, got {count}")
+        self.bind(d)
+        with self.lock:
+            compute_covariance(self.process, q, data(points), data(covariance))
+            compute_posterior(self.process, q, data(points), data(mean), data(var), NULL, NULL)
+        normals = as_matrix(rng.standard_normal((count, q)), count, q, "what rng.standard_normal returns")
+        draws = new_matrix(count, q)
+        draw(self.process, q, data(mean), data(covariance), count, data(normals), data(draws))
         return draws
 
-    def track(self, x, bint lazy=False, Py_ssize_t capacity=0):
+    def track(self, x, bint lazy=False, capacity=0):
         """Points x (N, d) whose posterior is kept current through append and truncate: mfopt_core.Tracked."""
         from mfopt_core._tracked import Tracked  # which needs this module first
 
@@ -187,30 +204,30 @@ cdef class GP:
     @property
     def x(self):
         """The points of the observations, (n, d), as a copy."""
-        cdef cnp.ndarray out
-        with self.lock:
-            out = new_matrix(self.process.n(), self.process.d())
-            copy(self.process.n() * self.process.d(), self.process.data.points, out)
-        return out
+        return self._copy_rows()[0]
 
     @property
     def y(self):
         """The values of the observations, (n,), as a copy."""
-        cdef cnp.ndarray out
-        with self.lock:
-            out = new_vector(self.process.n())
-            copy(self.process.n(), self.process.data.values, out)
-        return out
+        return self._copy_rows()[1]
 
     @property
     def noises(self):
         """The noise variances of the observations, (n,), as a copy."""
-        cdef cnp.ndarray out
+        return self._copy_rows()[2]
+
+    cdef tuple _copy_rows(self):
+        """Points (n, d), values (n,) and noise variances (n,) of the observations at one moment."""
+        cdef cnp.ndarray x, y, noises
+        cdef Py_ssize_t n, d
         with self.lock:
-            out = new_vector(self.process.n())
-            copy(self.process.n(), self.process.data.etas, out)
-        out *= self.process.kernel.scale
-        return out
+            n, d = self.process.n(), self.process.d()
+            x, y, noises = new_matrix(n, d), new_vector(n), new_vector(n)
+            copy(n * d, self.process.data.points, x)
+            copy(n, self.process.data.values, y)
+            copy(n, self.process.data.etas, noises)
+        noises *= self.process.kernel.scale
+        return x, y, noises
 
     def cholesky(self):
         """L with L Lᵀ = k(X, X) + the noises on the diagonal, as a dense (n, n) array."""
@@ -225,7 +242,7 @@ cdef class GP:
         kernel = self.kernel
         return _rebuilt, (
             kernel.name, kernel.lengthscale, kernel.scale, self.noise, self.mean,
-            kernel.nu if kernel.name == "matern" else None, self.x, self.y, self.noises,
+            kernel.nu if kernel.name == "matern" else None, *self._copy_rows(),
         )
 
     def __repr__(self):

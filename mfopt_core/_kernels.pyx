@@ -19,7 +19,7 @@ cimport numpy as cnp
 from libc.math cimport exp, lgamma, log, sqrt
 from scipy.special.cython_special cimport kve
 
-from mfopt_core._arrays cimport as_number, as_points, as_vector, data, new_matrix, to_soa
+from mfopt_core._arrays cimport as_number, as_points, copy_vector, data, new_matrix, to_soa
 from mfopt_core._memory cimport Scratch, allocate, release
 from mfopt_core._rows cimport (
     MF_MATERN, MF_MATERN12, MF_MATERN32, MF_MATERN52, MF_SE, mf_build, mf_profile, mf_slope, mf_sqdist,
@@ -75,7 +75,7 @@ cdef class Kernel:
             if self.lengthscale <= TINY:
                 raise ValueError(f"lengthscale must be above {TINY}, got {lengthscale!r}")
             return
-        ell = as_vector(lengthscale, -1, "lengthscale").copy()
+        ell = copy_vector(lengthscale, -1, "lengthscale")
         if len(ell) == 0 or not np.all(ell > TINY):
             raise ValueError(f"lengthscale must be positive, one number or one per dimension, got {lengthscale!r}")
         ell.setflags(write=False)
@@ -137,24 +137,28 @@ cdef class Kernel:
 
     def gradient(self, x, z):
         """∂k(x_i, z_j)/∂x_i, (p, q, d)."""
-        cdef cnp.ndarray slope = self._blocks(x, z, True)
-        difference = np.asarray(x, dtype=np.float64)[:, None, :] - np.asarray(z, dtype=np.float64)[None, :, :]
+        cdef cnp.ndarray a = as_points(x, self.d, "x").view(), b = as_points(z, a.shape[1], "z").view()
+        cdef cnp.ndarray slope = self._blocks(a, b, True)
+        difference = a[:, None, :] - b[None, :, :]
         return -slope[:, :, None] * difference / np.square(self.lengthscale)
 
     def hyper_gradient(self, x, z):
         """∂k(x_i, z_j)/∂(log ℓ_1, .., log ℓ_d, log scale), (p, q, d + 1); (p, q, 2) when isotropic."""
-        cdef cnp.ndarray slope = self._blocks(x, z, True)
-        difference = np.asarray(x, dtype=np.float64)[:, None, :] - np.asarray(z, dtype=np.float64)[None, :, :]
+        cdef cnp.ndarray a = as_points(x, self.d, "x").view(), b = as_points(z, a.shape[1], "z").view()
+        cdef cnp.ndarray slope = self._blocks(a, b, True)
+        difference = a[:, None, :] - b[None, :, :]
         by_ell = slope[:, :, None] * np.square(difference / self.lengthscale)
         if self.isotropic:
             by_ell = by_ell.sum(axis=2, keepdims=True)
-        return np.concatenate([by_ell, self._blocks(x, z, False)[:, :, None]], axis=2)
+        return np.concatenate([by_ell, self._blocks(a, b, False)[:, :, None]], axis=2)
 
     cdef cnp.ndarray _blocks(self, x, z, bint slopes):
         """scale · g, or scale · h, for all pairs of rows."""
         cdef Scratch scratch = Scratch.__new__(Scratch)
-        cdef cnp.ndarray a = as_points(x, self.d, "x"), b = as_points(z, cnp.PyArray_DIM(a, 1), "z")
-        cdef Py_ssize_t p = cnp.PyArray_DIM(a, 0), q = cnp.PyArray_DIM(b, 0), d = cnp.PyArray_DIM(a, 1), i, j
+        cdef cnp.ndarray a = as_points(x, self.d, "x")
+        cdef Py_ssize_t p = cnp.PyArray_DIM(a, 0), d = cnp.PyArray_DIM(a, 1), i, j
+        cdef cnp.ndarray b = as_points(z, d, "z")
+        cdef Py_ssize_t q = cnp.PyArray_DIM(b, 0)
         cdef cnp.ndarray block = new_matrix(p, q)
         cdef double *rows = data(a)
         cdef double *columns = data(b)

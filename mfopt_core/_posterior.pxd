@@ -17,5 +17,6 @@ cdef int compute_posterior(
 ) except -1
 cdef int compute_covariance(Process process, Py_ssize_t q, const double *x, double *covariance) except -1
 cdef int draw(
-    Process process, Py_ssize_t q, const double *mean, const double *covariance, Py_ssize_t size, double *draws
+    Process process, Py_ssize_t q, const double *mean, const double *covariance, Py_ssize_t size,
+    const double *normals, double *draws
 ) except -1

@@ -128,9 +128,10 @@ cdef int compute_covariance(Process process, Py_ssize_t q, const double *x, doub
 
 
 cdef int draw(
-    Process process, Py_ssize_t q, const double *mean, const double *covariance, Py_ssize_t size, double *draws
+    Process process, Py_ssize_t q, const double *mean, const double *covariance, Py_ssize_t size,
+    const double *normals, double *draws
 ) except -1:
-    """Turn standard normal draws, (size, q), into draws of the function with this mean and covariance."""
+    """Draws of the function with this mean and covariance, (size, q), from standard normal ones ξ, (size, q): L ξ."""
     cdef Factor factor = Factor.__new__(Factor)
     cdef double scale = process.kernel.scale, delta = FIRST_JITTER
     cdef Py_ssize_t i, j
@@ -145,7 +146,7 @@ cdef int draw(
                 break
             factor.n = 0
             delta *= 10.0
-        for j in range(size):
-            for i in range(q - 1, -1, -1):  # L ξ in place, from the end: row i needs ξ_0 .. ξ_i only
-                draws[j * q + i] = mean[i] + process.root * mf_dot(i + 1, factor.row(i), draws + j * q)
+        for j in range(size if q > 0 else 0):  # of no points there may be any number of draws
+            for i in range(q):
+                draws[j * q + i] = mean[i] + process.root * mf_dot(i + 1, factor.row(i), normals + j * q)
     return 0

@@ -24,6 +24,7 @@ cdef class Process:
 
     # Rows in and out.
     cdef int check_noise(self, double noise) except -1
+    cdef int check_value(self, double y) except -1
     cdef int extend(self, Py_ssize_t q, const double *x, const double *y, const double *noises) except -1
     cdef int reserve(self, Py_ssize_t n) except -1
     cdef int factorise(self, Py_ssize_t first, Py_ssize_t end) noexcept nogil

@@ -33,7 +33,7 @@ from mfopt_core._cholesky cimport BLOCK, Factor, count_blocks, count_in_block
 from mfopt_core._data cimport Data
 from mfopt_core._kernels cimport Kernel
 from mfopt_core._memory cimport release, resize
-from mfopt_core._rows cimport mf_accumulate, mf_check, mf_dot
+from mfopt_core._rows cimport mf_accumulate, mf_all_finite, mf_check, mf_dot
 
 cdef double PIVOT_NOISE = 1e-15  # a normalised pivot below this is nothing but rounding
 cdef double FIRST_JITTER = 1e-14
@@ -68,24 +68,34 @@ cdef class Process:
             )
         return 0
 
+    cdef int check_value(self, double y) except -1:
+        if not fabs((y - self.mean) / self.root) < LARGEST:
+            raise ValueError(f"y must be within {LARGEST} times √scale of the prior mean, got {y}")
+        return 0
+
     cdef int extend(self, Py_ssize_t q, const double *x, const double *y, const double *noises) except -1:
-        """Add q valid rows with these noises, or with the process's where that is NULL; the kernel knows d."""
+        """Add q rows with these noises, or with the process's where that is NULL; the kernel knows d.
+
+        Values and noises must be checked and the caller's own. Points are checked here once more, as copied, because
+        another thread may write to x: with NaN in K no jitter would ever be enough.
+        """
         cdef Py_ssize_t i, first = self.factor.n
         cdef double noise
-        for i in range(q):
-            if not fabs((y[i] - self.mean) / self.root) < LARGEST:
-                raise ValueError(f"y must be within {LARGEST} times √scale of the prior mean, got {y[i]}")
+        cdef bint finite
         self.reserve(first + q)
         with nogil:
             for i in range(q):
                 noise = self.noise if noises == NULL else noises[i]
                 self.data.write(first + i, x + i * self.kernel.d, y[i], noise / self.kernel.scale)
-            while self.factorise(first, first + q):
+            finite = mf_all_finite(q * self.kernel.d, self.data.point(first))
+            while finite and self.factorise(first, first + q):
                 self.delta = 10.0 * self.delta if self.delta > 0.0 else FIRST_JITTER
                 self.alpha_rows = 0
                 self.factor.n = 0
                 q += first
                 first = 0
+        if not finite:
+            raise ValueError("x must stay as it is while it is added, got numbers that are no longer finite")
         return 0
 
     cdef int reserve(self, Py_ssize_t n) except -1:

@@ -27,7 +27,7 @@ cdef class Tracked:
     cdef void refresh(self, Py_ssize_t j) noexcept nogil
     cdef double upper(self, Py_ssize_t j, double b, double zeta) noexcept nogil
 
-    cdef Py_ssize_t _append(self, cnp.ndarray points, bint store) except -1
+    cdef Py_ssize_t _append(self, Py_ssize_t q, const double *x, bint store) except -1
     cdef void _refresh_all(self, double *work) noexcept nogil
     cdef void _add_row(self, Py_ssize_t i) noexcept nogil
     cdef void _solve(self, Py_ssize_t first, bint store, double *work) noexcept nogil

@@ -21,12 +21,12 @@ from libc.math cimport fabs, sqrt
 from libc.stdint cimport uint64_t
 from libc.string cimport memcpy, memset
 
-from mfopt_core._arrays cimport as_number, as_points, data, new_matrix, new_vector, to_soa
+from mfopt_core._arrays cimport as_integer, as_number, as_points, copy_indices, data, new_matrix, new_vector, to_soa
 from mfopt_core._columns cimport Columns
 from mfopt_core._gp cimport GP
 from mfopt_core._memory cimport Scratch, allocate, release, resize
 from mfopt_core._posterior cimport CHUNK
-from mfopt_core._rows cimport mf_accumulate
+from mfopt_core._rows cimport mf_accumulate, mf_all_finite
 
 import numpy as np
 
@@ -43,18 +43,22 @@ cdef class Tracked:
     With a `capacity`, points can be added later, up to that number in all.
     """
 
-    def __cinit__(self, GP gp not None, x, bint lazy=False, Py_ssize_t capacity=0):
+    def __cinit__(self, GP gp not None, x, bint lazy=False, capacity=0):
+        cdef Py_ssize_t room = as_integer(capacity, "capacity")
         cdef cnp.ndarray points = as_points(x, gp.process.d(), "x")
-        if cnp.PyArray_DIM(points, 0) == 0 and capacity < 1:
+        cdef Py_ssize_t q = cnp.PyArray_DIM(points, 0), d = cnp.PyArray_DIM(points, 1)
+        if room < 0:
+            raise ValueError(f"capacity must not be negative, got {room}")
+        if q == 0 and room == 0:
             raise ValueError("x must hold at least one point to track, got none")
-        self.capacity = max(capacity, cnp.PyArray_DIM(points, 0))
+        self.capacity = max(room, q)
         self.gp = gp
         self.process = gp.process
-        gp.bind(cnp.PyArray_DIM(points, 1))
-        self.points = new_matrix(self.capacity, self.process.d())
-        self.soa = <double *>allocate(self.capacity * self.process.d(), sizeof(double))
+        self.points = new_matrix(self.capacity, d)
+        self.soa = <double *>allocate(self.capacity * d, sizeof(double))
         self.columns = Columns(self.capacity)
-        self._append(points, not lazy)
+        gp.bind(d)
+        self._append(q, data(points), not lazy)
 
     def __dealloc__(self):
         release(self.soa)
@@ -69,20 +73,26 @@ cdef class Tracked:
 
     def add(self, x):
         """Track the points x (q, d) too; the index of the first of them. There must be room for all."""
-        return self._append(as_points(x, self.process.d(), "x"), True)
+        cdef cnp.ndarray points = as_points(x, self.process.d(), "x")
+        return self._append(cnp.PyArray_DIM(points, 0), data(points), True)
 
-    cdef Py_ssize_t _append(self, cnp.ndarray points, bint store) except -1:
+    cdef Py_ssize_t _append(self, Py_ssize_t q, const double *x, bint store) except -1:
+        """Track q more points, (q, d), which are checked once more as copied: another thread may write to x."""
         cdef Scratch scratch = Scratch.__new__(Scratch)
-        cdef Py_ssize_t first, q = cnp.PyArray_DIM(points, 0), d = self.process.d()
+        cdef Py_ssize_t first, d = self.process.d()
         cdef double *work
+        cdef double *added
         with self.gp.lock:
             first = self.count
             if first + q > self.capacity:
                 raise ValueError(f"all points must find room: capacity {self.capacity}, tracked {first}, got {q} more")
             self.sync()
             work = scratch.numbers(self.process.n() * CHUNK)
-            memcpy(data(self.points) + first * d, data(points), q * d * sizeof(double))
-            to_soa(q, d, data(points), self.soa + first, self.capacity)
+            added = data(self.points) + first * d
+            memcpy(added, x, q * d * sizeof(double))
+            if not mf_all_finite(q * d, added):
+                raise ValueError("x must stay as it is while it is added, got numbers that are no longer finite")
+            to_soa(q, d, added, self.soa + first, self.capacity)
             self.columns.clear(first, first + q)
             self.count += q
             with nogil:
@@ -131,8 +141,8 @@ cdef class Tracked:
 
     def bounds(self, indices, beta, zeta):
         """μ + β^½ σ + ζ at the points with these indices, (q,), which alone are made current."""
-        cdef cnp.ndarray which = np.ascontiguousarray(indices, dtype=np.intp)
-        cdef Py_ssize_t q = which.size, j
+        cdef cnp.ndarray which = copy_indices(indices, "indices")
+        cdef Py_ssize_t q = cnp.PyArray_DIM(which, 0), j
         cdef cnp.ndarray out = new_vector(q)
         cdef double *values = data(out)
         cdef Py_ssize_t *index = <Py_ssize_t *>cnp.PyArray_DATA(which)
@@ -140,8 +150,9 @@ cdef class Tracked:
         if b < 0.0:
             raise ValueError(f"beta must not be negative, got {beta!r}")
         with self.gp.lock:
-            if q > 0 and not (0 <= which.min() and which.max() < self.count):
-                raise ValueError(f"indices must be from 0 to {self.count - 1}, got {which.min()} to {which.max()}")
+            for j in range(q):
+                if not 0 <= index[j] < self.count:
+                    raise ValueError(f"indices must be from 0 to {self.count - 1}, got {index[j]} at position {j}")
             self.sync()
             with nogil:
                 for j in range(q):
@@ -174,10 +185,10 @@ cdef class Tracked:
         cdef const double *z = self.process.residuals()
         if kept == self.synced and kept == n and self.suffix != NULL:
             return 0
-        self.ids = <uint64_t *>resize(self.ids, n, sizeof(uint64_t))
+        self.columns.reserve(n)
         self.suffix = <double *>resize(self.suffix, n + 1, sizeof(double))
         self.buffer = <double *>resize(self.buffer, max(n, self.capacity), sizeof(double))
-        self.columns.reserve(n)
+        self.ids = <uint64_t *>resize(self.ids, n, sizeof(uint64_t))  # last: until then `synced` of them are needed
         with nogil:
             if kept < self.synced:
                 self.columns.forget(self.count, kept, z)

@@ -13,7 +13,7 @@ cimport numpy as cnp
 from libc.math cimport INFINITY, fabs, sqrt
 from libc.string cimport memset
 
-from mfopt_core._arrays cimport as_number, as_points, as_vector, data, to_soa
+from mfopt_core._arrays cimport as_mask, as_number, as_points, as_vector, data, to_soa
 from mfopt_core._blas cimport gemv_t
 from mfopt_core._gp cimport GP
 from mfopt_core._heap cimport heapify, pop
@@ -43,7 +43,7 @@ def mf_ucb(gps, x, beta, zetas, bint grad=False):
     cdef double b
     cdef Py_ssize_t m
     gps, zeta, b = _check(gps, GP, beta, zetas)
-    points = as_points(x, max(<Py_ssize_t>gp.d for gp in gps), "x")
+    points = as_points(x, max(<Py_ssize_t>gp.d for gp in gps), "x").view()  # whose shape no other thread can set
     phi = np.full(len(points), INFINITY)
     active = np.full(len(points), -1, dtype=np.intp)
     for m in sorted(range(len(gps)), key=lambda m: (gps[m].n, m)):  # few rows first: they are cheap
@@ -66,7 +66,7 @@ def ucb_pieces(gps, x, beta, zetas):
     cdef double b, sigma
     cdef Py_ssize_t m, j, c, q, d
     gps, zeta, b = _check(gps, GP, beta, zetas)
-    points = as_points(x, max(<Py_ssize_t>gp.d for gp in gps), "x")
+    points = as_points(x, max(<Py_ssize_t>gp.d for gp in gps), "x").view()  # whose shape no other thread can set
     q, d = points.shape[0], points.shape[1]
     values = np.empty((len(gps), q))
     slopes = np.empty((len(gps), q, d))
@@ -202,11 +202,7 @@ def argmax_ucb(tracked, beta, zetas, exclude=None):
         if not (<Tracked>members[m]).is_parallel(members[0]):
             raise ValueError(f"all fidelities must track the same points, got others at fidelity {m}")
     if exclude is not None:
-        mask = np.ascontiguousarray(exclude, dtype=bool)
-        if cnp.PyArray_NDIM(mask) != 1 or cnp.PyArray_DIM(mask, 0) != count:
-            raise ValueError(f"exclude must be a mask of shape ({count},), got shape {np.shape(exclude)}")
-        if mask.all():
-            raise ValueError(f"exclude must leave at least one point, got a mask that covers all {count}")
+        mask = as_mask(exclude, count, "exclude")
     # Locks are always taken in the same order, so that two calls cannot wait for each other.
     ordered = [t for _, t in sorted({id(t.gp): t for t in members}.items())]
     for member in ordered:
@@ -250,6 +246,8 @@ cdef tuple _argmax(list members, double b, const double *zeta, cnp.ndarray mask,
             if best < 0 or phi > value or (phi == value and j < best):
                 value = phi
                 best = j
+    if best < 0:
+        raise ValueError(f"exclude must leave at least one point, got a mask that covers all {count}")
     return best, value
 
 

@@ -1,0 +1,17 @@
+"""Random calls on the whole core; MFOPT_FUZZ_CALLS says how many, MFOPT_FUZZ_SEED which."""
+
+import os
+
+import pytest
+
+import mfopt_core
+from tests.core import fuzz
+
+
+@pytest.mark.filterwarnings("ignore")  # NumPy's, of numbers that overflow and of shapes that are set
+def test_only_declared_errors_come_out_and_they_change_nothing():
+    made = fuzz.run(int(os.environ.get("MFOPT_FUZZ_CALLS", "20000")), int(os.environ.get("MFOPT_FUZZ_SEED", "0")))
+    offered = {"mf_ucb", "ucb_pieces", "argmax_ucb"}
+    for kind in (mfopt_core.GP, mfopt_core.Kernel, mfopt_core.Tracked, mfopt_core.Direct, mfopt_core.Ascent):
+        offered |= {kind.__name__} | {f"{kind.__name__}.{name}" for name in fuzz.public_names(kind)}
+    assert offered <= set(made)  # nothing was left out
