@@ -131,6 +131,8 @@ cdef class GP:
         cdef cnp.ndarray mean = new_vector(q), var = new_vector(q), covariance = new_matrix(q, q), normals, draws
         if count < 0:
             raise ValueError(f"size must not be negative, got {count}")
+        if not hasattr(rng, "standard_normal"):
+            raise TypeError(f"rng must be a numpy Generator, got {rng!r}")
         self.bind(d)
         with self.lock:
             compute_covariance(self.process, q, data(points), data(covariance))

@@ -118,6 +118,14 @@ def test_a_generators_own_array_is_not_written_to():
     assert (normals == 1.0).all()
 
 
+@pytest.mark.parametrize("rng", [None, 0, np.zeros(3)])
+def test_only_what_draws_normals_is_a_generator(rng):
+    gp = GP("se", 0.5, 1.0, 0.1)
+    with pytest.raises(TypeError, match="rng must be a numpy Generator, got"):
+        gp.sample([[0.1]], 2, rng)
+    assert gp.d == 0
+
+
 def test_points_are_converted_once_for_a_draw():
     code = """
 class Growing:
