@@ -13,6 +13,7 @@ sides. docs/write-a-plugin.md lists all of them from this file.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
@@ -157,7 +158,7 @@ class FullAcquisition(Acquisition, HasPieces, KeepsRecurring, CountsRows, FindsA
     """An acquisition with all abilities."""
 
 
-class AcquisitionDefaults:
+class AcquisitionDefaults(ABC):
     """The abilities of an acquisition in terms of its values and gradients; a base class for those that have no better.
 
     One piece, nothing kept, cost unknown, every point of a finite set evaluated.
@@ -167,9 +168,9 @@ class AcquisitionDefaults:
         """Values at the rows of u."""
         return self.gradient(u)[0]
 
+    @abstractmethod
     def gradient(self, u: Array) -> tuple[Array, Array]:
         """Values and gradients at the rows of u."""
-        raise NotImplementedError
 
     def pieces(self, u: Array) -> tuple[Array, Array]:
         """The acquisition as its only piece."""

@@ -7,6 +7,7 @@ import pickle
 import subprocess
 import sys
 import threading
+from pathlib import Path
 from unittest.mock import Mock
 
 import numpy as np
@@ -21,26 +22,11 @@ import sys, threading, warnings
 import numpy as np
 from unittest.mock import Mock
 from mfopt_core import GP, Ascent, Direct, Kernel, Tracked, argmax_ucb, mf_ucb, ucb_pieces
+from tests.core.fuzzing.arguments import Acting, Normals
 
 warnings.simplefilter("ignore")  # later versions of NumPy warn when a shape is set
 sys.setswitchinterval(1e-6)
 X = np.random.default_rng(0).random((40, 2))
-
-
-class Acting:
-    # An array that does something while it is converted.
-    def __init__(self, value, act):
-        self.value, self.act = value, act
-
-    def __array__(self, dtype=None, copy=None):
-        self.act()
-        return np.asarray(self.value, dtype=dtype)
-
-
-class Normals:
-    # A generator that returns what it is told to.
-    def __init__(self, draw):
-        self.standard_normal = draw
 
 
 def grown(n=40, lengthscale=(0.3, 0.3)):
@@ -79,7 +65,11 @@ def meanwhile(act, call, times):
 def run(code):
     """What the code prints, in a process of its own."""
     process = subprocess.run(
-        [sys.executable, "-X", "faulthandler", "-c", PRELUDE + code], capture_output=True, text=True, timeout=60
+        [sys.executable, "-X", "faulthandler", "-c", PRELUDE + code],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        cwd=Path(__file__).parents[2],  # where the package `tests` is found
     )
     assert process.returncode == 0, process.stderr
     return process.stdout.split()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, Generic, TypeVar
@@ -20,16 +21,16 @@ from mfopt_plugins.surrogates.gp.process import Hyper, Process
 _Kind = TypeVar("_Kind")
 
 
-class KernelSurrogate(Generic[Process]):
+class KernelSurrogate(ABC, Generic[Process]):
     """Gaussian processes with the kernel of this name; hyper-parameters are learnt unless they are given."""
 
     def __init__(self, kernel: str, given: Given) -> None:
         self.kernel = kernel
         self._given = given
 
+    @abstractmethod
     def make(self, hyper: Hyper) -> Process:
         """A process without data."""
-        raise NotImplementedError
 
     def model(self, dim: int, noise: float | None = None) -> GPModel[Process]:
         """A fresh model without data; `noise` is the known noise variance, None when it is to be learnt."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import inf, log
 
@@ -19,26 +19,52 @@ import numpy as np
 
 from mfopt import theory
 from mfopt.errors import InputError
-from mfopt.protocols import Array, Problem
+from mfopt.protocols import Array, Domain, Problem
 from mfopt_plugins.method.observations import Observations
 from mfopt_plugins.strategies.ucb.zeta import START, ZetaRule
 
 
+@dataclass(frozen=True)
+class Given:
+    """What a schedule starts from: the fidelities in use with their costs, and the ζ_m and γ_m that were given."""
+
+    used: Sequence[int]
+    costs: Sequence[float]
+    zetas: Sequence[float | None]  # None where it is to be learnt, 0 for the target
+    gammas: Sequence[float] | None  # None: to be learnt
+
+    @classmethod
+    def check(
+        cls,
+        problem: Problem,
+        used: Sequence[int],
+        zetas: Sequence[float | None] | None,
+        gammas: Sequence[float] | None,
+    ) -> Given:
+        """ζ_m as given to the method, otherwise to the problem; γ_m as given to the method."""
+        below = len(used) - 1
+        for name, values, sizes in (("zetas", zetas, (below, below + 1)), ("gammas", gammas, (below,))):
+            if values is not None and len(values) not in sizes:
+                raise InputError(
+                    f"{name} must hold one value per fidelity below the target, {below}, got {list(values)}"
+                )
+        known = [problem.zetas[m] for m in used] if zetas is None else [*zetas[:below], 0.0]
+        return cls(used, [problem.costs[m] for m in used], known, gammas)
+
+    @property
+    def any(self) -> bool:
+        """Whether any ζ_m below the target, or γ, was given."""
+        return any(zeta is not None for zeta in self.zetas[:-1]) or self.gammas is not None
+
+
 class Schedule(ABC):
-    """β_t, and the rules of ζ and γ, for the fidelities `used` of a problem; `zetas` are those given."""
+    """β_t, and the rules of ζ and γ."""
 
     heuristics: bool
 
-    def __init__(
-        self,
-        problem: Problem,
-        used: Sequence[int],
-        zetas: Sequence[float | None],
-        gammas: Sequence[float] | None,
-        gamma_shrink: float = 1.0,
-    ) -> None:
-        self.zeta = ZetaRule(zetas, used)
-        self.gamma = GammaRule([problem.costs[m] for m in used], gammas, gamma_shrink)
+    def __init__(self, given: Given, gamma_shrink: float = 1.0) -> None:
+        self.zeta = ZetaRule(given.zetas, given.used)
+        self.gamma = GammaRule(given.costs, given.gammas, gamma_shrink)
 
     @abstractmethod
     def beta(self, t: int) -> float:
@@ -65,18 +91,10 @@ class Practical(Schedule):
 
     heuristics = True
 
-    def __init__(
-        self,
-        problem: Problem,
-        used: Sequence[int],
-        zetas: Sequence[float | None],
-        gammas: Sequence[float] | None,
-        gamma_shrink: float,
-        factor: float,
-    ) -> None:
-        super().__init__(problem, used, zetas, gammas, gamma_shrink)
+    def __init__(self, given: Given, gamma_shrink: float, factor: float, dim: int) -> None:
+        super().__init__(given, gamma_shrink)
         self._factor = factor
-        self._dim = problem.domain.dim
+        self._dim = dim
 
     def beta(self, t: int) -> float:
         """β_t = 0.2 d log 2t (theory.beta_practical)."""
@@ -106,25 +124,18 @@ class Theory(Schedule):
 
     heuristics = False
 
-    def __init__(
-        self,
-        problem: Problem,
-        used: Sequence[int],
-        zetas: Sequence[float | None],
-        gammas: Sequence[float] | None,
-        constants: Constants,
-    ) -> None:
-        known = [zeta for zeta in zetas if zeta is not None]
-        if len(known) < len(zetas):
+    def __init__(self, given: Given, domain: Domain, constants: Constants) -> None:
+        zetas = [zeta for zeta in given.zetas if zeta is not None]
+        if len(zetas) < len(given.zetas):
             raise InputError(
-                f"zetas must be given for every fidelity below the target in theory mode, got {list(zetas)}"
+                f"zetas must be given for every fidelity below the target in theory mode, got {list(given.zetas)}"
             )
-        if gammas is None:
-            gammas = list(theory.gamma_from_zeta(known, [problem.costs[m] for m in used]))
-        super().__init__(problem, used, zetas, gammas)
-        self._fidelities = len(used)
-        self._dim = problem.domain.dim
-        self._size = None if problem.domain.points is None else len(problem.domain.points)
+        if given.gammas is None:
+            given = replace(given, gammas=theory.gamma_from_zeta(zetas, given.costs))
+        super().__init__(given)
+        self._fidelities = len(given.used)
+        self._dim = domain.dim
+        self._size = None if domain.points is None else len(domain.points)
         self._constants = constants
 
     def beta(self, t: int) -> float:
@@ -208,26 +219,6 @@ class GammaRule:
     def _set(self, gamma: list[float]) -> None:
         self._gamma = gamma
         self.values = np.array([*gamma, np.inf])
-
-
-def given_zetas(options: Sequence[float | None] | None, problem: Problem, used: Sequence[int]) -> list[float | None]:
-    """ζ_m as given to the method, otherwise to the problem; None where it is to be learnt."""
-    if options is None:
-        return [problem.zetas[m] for m in used]
-    if len(options) not in (len(used) - 1, len(used)):
-        raise InputError(
-            f"zetas must hold one value per fidelity below the target, {len(used) - 1}, got {list(options)}"
-        )
-    return [*options[: len(used) - 1], 0.0]
-
-
-def given_gammas(options: Sequence[float] | None, used: Sequence[int]) -> list[float] | None:
-    """γ_m as given to the method."""
-    if options is not None and len(options) != len(used) - 1:
-        raise InputError(
-            f"gammas must hold one value per fidelity below the target, {len(used) - 1}, got {list(options)}"
-        )
-    return None if options is None else list(options)
 
 
 def require_not_negative(name: str, values: Sequence[float | None]) -> None:

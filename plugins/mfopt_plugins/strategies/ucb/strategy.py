@@ -32,15 +32,7 @@ from mfopt_plugins.method.upper_bound import PlainBound
 from mfopt_plugins.strategies.base.cycle import Cycle, check_initial_capital
 from mfopt_plugins.strategies.ucb.affine import Affine
 from mfopt_plugins.strategies.ucb.doubt import FACTOR, SETTLED, STEPS, Doubt
-from mfopt_plugins.strategies.ucb.schedule import (
-    Constants,
-    Practical,
-    Schedule,
-    Theory,
-    given_gammas,
-    given_zetas,
-    require_not_negative,
-)
+from mfopt_plugins.strategies.ucb.schedule import Constants, Given, Practical, Schedule, Theory, require_not_negative
 from mfopt_plugins.strategies.ucb.softener import Softener, find_judge
 from mfopt_plugins.strategies.ucb.zeta_checks import ZetaChecks
 
@@ -126,20 +118,20 @@ class UCBStrategy(Cycle):
     def start(self, problem: Problem) -> None:
         """Called once, before the first ask."""
         used = self.fidelities(len(problem.costs))
-        zetas, gammas = given_zetas(self.zetas, problem, used), given_gammas(self.gammas, used)
+        given = Given.check(problem, used, self.zetas, self.gammas)
         self._schedule: Schedule
         if self.mode == "practical":
-            self._schedule = Practical(problem, used, zetas, gammas, self.gamma_shrink, self.beta_factor)
+            self._schedule = Practical(given, self.gamma_shrink, self.beta_factor, problem.domain.dim)
         else:
-            self._schedule = Theory(problem, used, zetas, gammas, Constants(self.delta, self.xi, self.a, self.b))
+            constants = Constants(self.delta, self.xi, self.a, self.b)
+            self._schedule = Theory(given, problem.domain, constants)
         super().start(problem)
         heuristics, several = self._schedule.heuristics, len(used) > 1
         # A bound ζ_m that is given is one for the fidelity as it is.
-        self._affine = Affine([self.affine and zeta is None for zeta in zetas])
+        self._affine = Affine([self.affine and zeta is None for zeta in given.zetas])
         self._checks = ZetaChecks(self._schedule.zeta, self._models, self._design, self._affine, heuristics)
         # ζ and γ that are given, and affine corrections, are in the unit of y: they hold for values as they are.
-        as_they_are = any(zeta is not None for zeta in zetas[:-1]) or gammas is not None or self.affine
-        softens = self.softened and heuristics and several and not as_they_are
+        softens = self.softened and heuristics and several and not (given.any or self.affine)
         self._softener = Softener(find_judge(problem, used) if softens else None)
         self._doubt = Doubt() if self.doubt and heuristics and several else None
 

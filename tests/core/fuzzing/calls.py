@@ -1,0 +1,202 @@
+"""Calls: one at random of all that the core offers."""
+
+import contextlib
+import copy
+import pickle
+from collections import Counter
+
+import numpy as np
+
+from mfopt_core import GP, KERNELS, Ascent, Direct, Kernel, Tracked, argmax_ucb, mf_ucb, ucb_pieces
+from tests.core.fuzzing.arguments import Acting, Arguments, D, Normals
+from tests.core.fuzzing.world import PROBE
+
+DECLARED = (ValueError, TypeError, MemoryError)
+MOST_ROWS = 60
+
+
+class Calls:
+    """One random call at a time on the objects of a world; `made` counts them by name."""
+
+    def __init__(self, world, rng, shared=()):
+        self.world = world
+        self.draw = Arguments(rng, shared)
+        self.made = Counter()
+        self.kinds = [self.grow, self.grow, self.ask_gp, self.ask_gp, self.look, self.use_kernel, self.make]
+        self.kinds += [self.track, self.track, self.bound, self.bound, self.search, self.climb, self.blind, self.act]
+
+    def step(self):
+        self.draw.choice(self.kinds)()
+
+    def on(self, thing, name, *arguments):
+        """Call a method, or look at a property."""
+        self.made[f"{type(thing).__name__}.{name}"] += 1
+        value = getattr(thing, name)
+        return value(*arguments) if callable(value) else value
+
+    def grow(self):
+        draw, gp = self.draw, self.draw.choice(self.world.gps)
+        if gp.n > MOST_ROWS or draw.chance(0.2):
+            self.on(gp, "truncate", draw.integer(gp.n))
+        elif draw.chance(0.5):
+            self.on(gp, "append", draw.point(), draw.number(3.0))
+        else:
+            x = draw.points()
+            n = len(x) if isinstance(x, (list, np.ndarray)) and np.ndim(x) else 1
+            noise = () if draw.chance(0.6) else (draw.dress(1e-3 + draw.rng.random(n)),)
+            self.on(gp, "extend", x, draw.numbers(n, 3.0), *noise)
+
+    def ask_gp(self):
+        draw, gp = self.draw, self.draw.choice(self.world.gps)
+        name = draw.choice(["posterior", "posterior_gradient", "covariance", "sample", "log_marginal_likelihood"])
+        if name == "sample":
+            self.on(gp, name, draw.points(), draw.integer(5), draw.normals())
+        elif name == "log_marginal_likelihood":
+            self.on(gp, name, draw.flag(), draw.flag())
+        else:
+            self.on(gp, name, draw.points())
+
+    def look(self):
+        """Properties and what else takes no arguments."""
+        world, draw = self.world, self.draw
+        thing = draw.choice([*world.gps, *world.kernels, world.trackers[0][1], world.search, world.ascent])
+        value = self.on(thing, draw.choice(LOOKS[type(thing)]))
+        if isinstance(value, np.ndarray) and value.flags.writeable:
+            value.fill(-1.0)  # it is the caller's now
+        if isinstance(thing, (GP, Kernel)):
+            again = draw.choice([copy.copy, copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))])(thing)
+            assert type(again) is type(thing)
+
+    def use_kernel(self):
+        draw = self.draw
+        name = draw.choice(["__call__", "gradient", "hyper_gradient"])
+        self.on(draw.choice(self.world.kernels), name, draw.points(), draw.points())
+
+    def make(self):
+        """New objects from odd arguments; a GP that comes out must work."""
+        draw = self.draw
+        name = draw.choice(KERNELS) if draw.chance(0.9) else draw.anything()
+        nu = draw.number(5.0) if name == "matern" else (draw.anything() if draw.chance(0.05) else None)
+        lengthscale = draw.number() if draw.chance(0.5) else draw.dress(0.1 + draw.rng.random(D))
+        kind = draw.choice(["GP", "Kernel", "Direct", "Ascent"])
+        self.made[kind] += 1
+        if kind == "GP":
+            gp = GP(name, lengthscale, draw.number(), draw.number(), draw.number(), nu)
+            gp.append(draw.point(), draw.number())
+            gp.posterior(draw.points())
+        elif kind == "Kernel":
+            Kernel(name, lengthscale, draw.number(), nu)(draw.points(), draw.points())
+        elif kind == "Direct":
+            self.world.search = Direct(draw.integer(4), draw.number(0.1))
+        else:
+            self.world.ascent = Ascent(draw.points(), draw.number())
+
+    def track(self):
+        draw = self.draw
+        gp, tracked, known = draw.choice(self.world.trackers)
+        if draw.chance(0.1):
+            self.on(gp, "track", draw.points(), draw.flag(), draw.integer(50))
+        elif draw.chance(0.1):
+            self.made["Tracked"] += 1
+            Tracked(gp if draw.chance(0.9) else draw.anything(), draw.points(), draw.flag(), draw.integer(50))
+        elif draw.chance(0.4):
+            x = draw.points()
+            first = self.on(tracked, "add", x)
+            known[first] = None if draw.shared else np.array(x, dtype=float)
+        elif draw.chance(0.5):
+            indices = draw.rng.integers(0, len(tracked) + int(draw.chance(0.1)), int(draw.rng.integers(0, 9)))
+            chosen = draw.choice(draw.shared) if draw.shared and draw.chance(0.5) else indices
+            self.on(tracked, "bounds", draw.anything() if draw.chance(0.1) else chosen, draw.number(), draw.number())
+        else:
+            self.on(tracked, draw.choice(["mean", "var", "fresh", "__len__", "capacity", "gp"]))
+
+    def bound(self):
+        draw, world = self.draw, self.world
+        count = int(draw.rng.integers(1, 4))
+        function = draw.choice([mf_ucb, ucb_pieces, argmax_ucb, argmax_ucb])
+        self.made[function.__name__] += 1
+        zetas = draw.numbers(count, 0.1)
+        if function is argmax_ucb:
+            members = [tracked for _, tracked, _ in world.trackers]
+            chosen = [members[k] for k in draw.rng.permutation(len(members))[:count]]
+            exclude = draw.dress(draw.rng.random(len(chosen[0])) < 0.3) if draw.chance(0.5) else None
+            argmax_ucb(chosen if draw.chance(0.95) else draw.anything(), draw.number(), zetas, exclude)
+        else:
+            gps = [draw.choice(world.gps) for _ in range(count)] if draw.chance(0.95) else draw.anything()
+            grad = (draw.flag(),) if function is mf_ucb else ()
+            function(gps, draw.points(), draw.number(), zetas, *grad)
+
+    def search(self):
+        search, draw = self.world.search, self.draw
+        if len(search) > 300 or search.d > 4:
+            self.world.search = Direct(int(draw.rng.integers(1, 4)))
+            return
+        self.on(search, "tell", draw.numbers(len(self.on(search, "centres"))))
+
+    def climb(self):
+        ascent, draw = self.world.ascent, self.draw
+        points = self.on(ascent, "points")
+        if len(points) == 0 or len(points) > 50:
+            self.world.ascent = Ascent(draw.rng.random((3, D)), 1.0)
+            return
+        pieces = int(draw.rng.integers(1, 3))
+        heights = draw.rng.standard_normal((pieces, len(points))) * draw.choice([1.0, 1e-300, 1e300])
+        heights[draw.rng.random(heights.shape) < 0.05] = draw.choice([-np.inf, np.nan])
+        slopes = draw.rng.standard_normal((pieces, *points.shape)) * draw.choice([0.0, 1.0, 1e300])
+        self.on(ascent, "tell", draw.dress(heights), draw.dress(slopes))
+
+    def blind(self):
+        """Any method with any arguments."""
+        draw, world = self.draw, self.world
+        thing = draw.choice([*world.gps, *world.kernels, world.trackers[0][1], world.search, world.ascent])
+        name = draw.choice([name for name in public_names(type(thing)) if callable(getattr(thing, name))])
+        self.on(thing, name, *[draw.anything() for _ in range(int(draw.rng.integers(0, 4)))])
+
+    def act(self):
+        """Arguments that, while they are converted, reshape another one or use the very object that waits for them."""
+        draw, world = self.draw, self.world
+        gp, x = draw.choice(world.gps), draw.rng.random((6, D))
+        world.touched = True
+
+        def reshape():
+            x.shape = draw.choice([(12, 1), (1, 12), (3, 4), (12,), (6, 2)])
+
+        def reenter():
+            with contextlib.suppress(*DECLARED):
+                draw.choice([self.grow, self.ask_gp, self.track, self.bound])()
+
+        act = draw.choice([reshape, reenter, lambda: x.fill(np.nan)])
+        draw.choice(
+            [
+                lambda: self.on(gp, "extend", x, Acting(np.zeros(6), act)),
+                lambda: self.on(gp, "extend", x, np.zeros(6), Acting(np.ones(6), act)),
+                lambda: self.on(gp, "append", x[0], Acting(1.0, act)),
+                lambda: self.on(gp, "sample", x, 2, Normals(lambda shape: (act(), np.zeros(shape))[1])),
+                lambda: self.on(gp, "posterior", Acting(PROBE, act)),
+                lambda: self.on(gp.kernel, "__call__", x, Acting(PROBE, act)),
+                lambda: self.on(gp.kernel, "gradient", x, Acting(PROBE, act)),
+                lambda: mf_ucb([gp, world.gps[0]], x, Acting(1.0, act), Acting([0.0, 0.1], act)),
+                lambda: self.on(world.trackers[0][1], "bounds", Acting([0, 1], act), 1.0, Acting(0.0, act)),
+            ]
+        )()
+
+
+def public_names(kind):
+    """The methods and properties of a class of the core, with the special ones that are part of its use."""
+    return [name for name in dir(kind) if not name.startswith("_")] + [
+        name for name in ("__call__", "__len__", "__repr__", "__reduce__") if name in vars(kind)
+    ]
+
+
+def without_arguments(kind, *names):
+    """What can be looked at: the properties of a class, and the given methods."""
+    return [name for name in public_names(kind) if not callable(getattr(kind, name))] + list(names)
+
+
+LOOKS = {
+    GP: without_arguments(GP, "cholesky", "__repr__", "__reduce__"),
+    Kernel: without_arguments(Kernel, "__reduce__"),
+    Tracked: without_arguments(Tracked, "__len__"),
+    Direct: without_arguments(Direct, "centres", "seen", "__len__"),
+    Ascent: without_arguments(Ascent, "points", "result"),
+}
