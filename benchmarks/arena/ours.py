@@ -1,0 +1,22 @@
+"""The strategies of mfopt as methods of the arena."""
+
+from __future__ import annotations
+
+from arena.problem import Meter, OutOfCapital
+
+import mfopt
+params_of = lambda domain, x: domain.params(x)  # noqa
+
+
+def run(meter: Meter, seed: int, strategy: str) -> None:
+    """Spend the meter's capital by this strategy."""
+    problem = meter.problem
+    optimizer = mfopt.Optimizer(
+        problem.domain, problem.costs, strategy=strategy, capital=meter.capital * problem.costs[-1], rng=seed
+    )
+    try:
+        while not optimizer.done:
+            trial = optimizer.ask()
+            optimizer.tell(trial, meter.query(params_of(problem.domain, trial.x), trial.fidelity))
+    except OutOfCapital:
+        return
