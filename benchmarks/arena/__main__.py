@@ -22,7 +22,9 @@ def main() -> None:
     parser.add_argument("what", choices=["run", "report"])
     parser.add_argument("--group", nargs="+", default=["rpart"], choices=list(groups.GROUPS))
     parser.add_argument("--problems", nargs="+", help="only these of the groups")
-    parser.add_argument("--methods", nargs="+", default=["mf-gp-ucb"], help=f"strategies, or {', '.join(peers.METHODS)}")
+    parser.add_argument(
+        "--methods", nargs="+", default=["mf-gp-ucb"], help=f"strategies, or {', '.join(peers.METHODS)}"
+    )
     parser.add_argument("--seeds", default="0-9", help="first-last")
     parser.add_argument("--capital", type=float, default=50.0, help="in units of the target's cost")
     parser.add_argument("--into", type=Path, default=Path("results/arena.jsonl"))

@@ -6,7 +6,6 @@ from collections.abc import Callable
 
 from arena import models, synthetic, yahpo
 from arena.problem import Problem
-
 from mfopt import problems
 
 GROUPS: dict[str, dict[str, Callable[[], Problem]]] = {

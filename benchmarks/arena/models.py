@@ -13,9 +13,9 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from arena.problem import Params, Problem
 
 import mfopt
+from arena.problem import Params, Problem
 
 _PARTS = (0.1, 0.33, 1.0)  # of the data, which are the costs too
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import mfopt
 from arena.problem import Meter, OutOfCapital
 
-import mfopt
 params_of = lambda domain, x: domain.params(x)  # noqa
 
 

@@ -12,9 +12,8 @@ import tempfile
 import warnings
 from typing import Any
 
-from arena.problem import Meter, OutOfCapital, Params
-
 import mfopt
+from arena.problem import Meter, OutOfCapital, Params
 from mfopt.domains.dimensions import Dimension
 
 
@@ -126,9 +125,7 @@ def _run_smac(facade: Any, scenario: Any, meter: Meter, seed: int, loss: Any, bu
     with tempfile.TemporaryDirectory() as directory, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         space = _config_space(_parameters(meter), seed)
-        given = scenario(
-            space, deterministic=True, n_trials=trials, seed=seed, output_directory=directory, **budgets
-        )
+        given = scenario(space, deterministic=True, n_trials=trials, seed=seed, output_directory=directory, **budgets)
         optimizer = facade(given, loss, overwrite=True)
         with contextlib.suppress(OutOfCapital):
             while True:

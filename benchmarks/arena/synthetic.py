@@ -7,9 +7,9 @@ from functools import partial
 
 import families
 import numpy as np
-from arena.problem import Params, Problem
 
 import mfopt
+from arena.problem import Params, Problem
 
 Function = Callable[[np.ndarray], float]
 

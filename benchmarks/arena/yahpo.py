@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from arena.problem import Params, Problem
 
 import mfopt
+from arena.problem import Params, Problem
 
 OPTIMA = Path(__file__).with_name("optima.json")
 RPART_TASKS = ("40981", "1220", "4538", "375", "1590", "1461", "40975", "1468", "37", "1485")
