@@ -18,13 +18,13 @@ from typing import Any
 import numpy as np
 
 from mfopt import registry
-from mfopt.checks import printable_name, show
+from mfopt.checks import direction_sign, escape, printable_name, real_number, show
 from mfopt.domains import as_domain
 from mfopt.domains.box import Box
 from mfopt.domains.dimensions import Real
 from mfopt.domains.finite import FiniteSet
 from mfopt.errors import InputError, PluginError, StorageDamaged, StudyMismatch
-from mfopt.fidelities import Fidelity
+from mfopt.fidelities import Fidelity, as_fidelities
 from mfopt.protocols import Domain
 from mfopt.run.setup import Setup
 from mfopt.storage.missing import MissingDomain, MissingPlugin
@@ -77,17 +77,19 @@ def rebuild(store: Store, header: Header, given: Mapping[str, object]) -> Setup:
             what: _rebuild_plugin(name, what, group, spec[what]) if given.get(what) is None else given[what]
             for what, group in registry.GROUPS.items()
         }
+        direction_sign(spec["direction"])
         return Setup(
             domain=_rebuild_domain(store, name, spec["domain"]) if domain is None else domain,
-            fidelities=tuple(Fidelity(**fidelity) for fidelity in spec["fidelities"]),
+            fidelities=as_fidelities(None, [Fidelity(**fidelity) for fidelity in spec["fidelities"]], None),
             direction=spec["direction"],
             **plugins,
-            capital=spec["capital"],
+            capital=None if spec["capital"] is None else real_number(spec["capital"], "capital"),
             seed=header.seed,
             seed_is_free=False,
         )
-    except (KeyError, TypeError) as error:
-        raise StorageDamaged(f"{store}: the header of study {name!r} cannot be read: restore a copy") from error
+    except (KeyError, TypeError, AttributeError, ValueError, OverflowError, RecursionError) as error:
+        why = f"{type(error).__name__}: {escape(str(error))}"
+        raise StorageDamaged(f"{store}: the header of study {name!r} cannot be read ({why}): restore a copy") from error
 
 
 # ---------------------------------------------------------------------------------------------------- domains

@@ -11,9 +11,10 @@ import weakref
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
+from mfopt.checks import escape
 from mfopt.errors import (
+    InputError,
     MfoptError,
     NewerSchema,
     StorageBusy,
@@ -22,6 +23,7 @@ from mfopt.errors import (
     StorageFull,
     StorageReadOnly,
 )
+from mfopt.storage.address import hide_password, show_address
 from mfopt.storage.database import PATIENCE, close_own, inherited
 from mfopt.storage.schema import TABLES, VERSION
 
@@ -32,6 +34,19 @@ if TYPE_CHECKING:
 _THERE = """
     SELECT 1 FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
     WHERE c.relname = 'mfopt_schema' AND n.nspname = ANY (current_schemas(false))
+"""
+# What may change or replace what is read and written: other things than tables, rules, and triggers that come first.
+# Triggers that come afterwards are left to the owner of the server, who may want a record of changes.
+_STRANGERS = """
+    SELECT CASE WHEN c.relkind IN ('r', 'p', 'i', 'I') THEN 'a trigger or a rule on ' ELSE 'no table as ' END
+        || c.relname
+    FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+    WHERE left(c.relname, 6) = 'mfopt_' AND n.nspname = ANY (current_schemas(false)) AND (
+        c.relkind NOT IN ('r', 'p', 'i', 'I')
+        OR EXISTS (SELECT 1 FROM pg_catalog.pg_rewrite r WHERE r.ev_class = c.oid)
+        OR EXISTS (SELECT 1 FROM pg_catalog.pg_trigger t
+            WHERE t.tgrelid = c.oid AND NOT t.tgisinternal AND (t.tgtype::int & 66) <> 0)
+    ) LIMIT 1
 """
 _LOCK = 0x6D666F7074  # "mfopt": whoever makes tables or studies holds this advisory lock
 
@@ -56,8 +71,7 @@ class Postgres:
 
     def __str__(self) -> str:
         """The address without the password."""
-        parts = urlsplit(self._url)
-        return f"postgresql://{parts.hostname or 'localhost'}{parts.path}"
+        return show_address(self._url)
 
     def exists(self) -> bool:
         """Whether the database holds our tables; a database that cannot be reached is an error."""
@@ -103,6 +117,9 @@ class Postgres:
                     connection.execute("ROLLBACK")
             raise
 
+    def acknowledge(self, study: str, header: int, count: int) -> None:
+        """Nothing to do: the server has a log that does not end in silence."""
+
     def settle(self) -> None:
         """Nothing to do: the server's files are its own business."""
 
@@ -118,6 +135,10 @@ class Postgres:
     def _version(self) -> int | None:
         if not self.query(_THERE):
             return None
+        strangers = self.query(_STRANGERS)
+        if strangers:
+            found = escape(strangers[0][0])
+            raise StorageDamaged(f"{self} must hold plain tables of mfopt, got {found}: remove it or restore a copy")
         version = self.query("SELECT max(version) FROM mfopt_schema")[0][0]
         if version is None:
             raise StorageDamaged(f"{self} must state its version, got none: restore it from a copy")
@@ -130,8 +151,8 @@ class Postgres:
         if self._connection is not None and self._connection.closed:
             self._connection = None
         if self._connection is None:
+            connection = self._connect()
             with self._translate_errors():
-                connection = self._psycopg.connect(self._url, autocommit=True)
                 connection.execute("SET synchronous_commit = on")
                 connection.execute(f"SET lock_timeout = '{1000 * PATIENCE:.0f}ms'")
                 # A machine that vanished in the middle of a transaction must not keep the study locked.
@@ -139,6 +160,19 @@ class Postgres:
             self._connection, self._pid = connection, os.getpid()
             self._closer = weakref.finalize(self, close_own, connection, self._pid)
         return self._connection
+
+    def _connect(self) -> psycopg.Connection[Any]:
+        failure: MfoptError
+        try:
+            return self._psycopg.connect(self._url, autocommit=True)
+        except self._psycopg.OperationalError as error:
+            failure = self._translate(error)
+        except (self._psycopg.Error, UnicodeError, ValueError):
+            failure = InputError(
+                f"a PostgreSQL address must be postgresql://user:password@host/database, with @ / : ? # in a password "
+                f"written as %40 %2F %3A %3F %23, got {self}"
+            )
+        raise failure  # not from within `except`: the error of psycopg may quote the address, password and all
 
     @contextmanager
     def _translate_errors(self) -> Iterator[None]:
@@ -149,7 +183,7 @@ class Postgres:
             raise self._translate(error) from error
 
     def _translate(self, error: psycopg.Error) -> MfoptError:
-        said = " ".join(str(error).split())
+        said = hide_password(escape(" ".join(str(error).split())), self._url)
         errors = self._psycopg.errors
         if isinstance(error, errors.LockNotAvailable):
             return StorageBusy(f"{self} has been in use by another process for {PATIENCE:g} s: find it and end it")
