@@ -15,7 +15,9 @@ def looks_like_address(storage: str) -> bool:
     """Whether it can hardly be meant as a path: a URL, well or badly written, or a string of key=value pairs."""
     start = storage.lstrip().lower()
     is_url = re.match(r"[\w+.-]*:?//", start) is not None and not start.startswith("/")
-    return is_url or re.match(r"postgres\w*\W*:", start) is not None or _SECRETS.search(start) is not None
+    has_user = re.match(r"(//)?[^/\\]*:[^/\\]*@", start) is not None  # user:password@host without more
+    is_server = re.match(r"postgres\w*\W*:", start) is not None
+    return is_url or has_user or is_server or _SECRETS.search(start) is not None
 
 
 def show_safely(storage: object) -> str:

@@ -56,7 +56,7 @@ def compare(name: str, stored: Mapping[str, Any], given: Mapping[str, Any]) -> N
     """A StudyMismatch with all differences unless the two are the same."""
     here, there = _flatten("", given), _flatten("", stored)
     differences = [
-        f"{key}: stored {_show(there, key)}, given {_show(here, key)}"
+        f"{escape(key)}: stored {_show(there, key)}, given {_show(here, key)}"
         for key in [*there, *(key for key in here if key not in there)]
         if (key in here, here.get(key)) != (key in there, there.get(key))
     ]
@@ -83,13 +83,19 @@ def rebuild(store: Store, header: Header, given: Mapping[str, object]) -> Setup:
             fidelities=as_fidelities(None, [Fidelity(**fidelity) for fidelity in spec["fidelities"]], None),
             direction=spec["direction"],
             **plugins,
-            capital=None if spec["capital"] is None else real_number(spec["capital"], "capital"),
+            capital=_read_capital(spec["capital"]),
             seed=header.seed,
             seed_is_free=False,
         )
     except (KeyError, TypeError, AttributeError, ValueError, OverflowError, RecursionError) as error:
         why = f"{type(error).__name__}: {escape(str(error))}"
         raise StorageDamaged(f"{store}: the header of study {name!r} cannot be read ({why}): restore a copy") from error
+
+
+def _read_capital(stored: object) -> float | None:
+    if not isinstance(stored, float | int | None):
+        raise TypeError(f"a capital must be a number or null, got {show(stored)}")
+    return None if stored is None else real_number(stored, "capital")
 
 
 # ---------------------------------------------------------------------------------------------------- domains
