@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
+from mfopt.storage.clock import Moment
+
 PATIENCE = 300.0  # seconds that a call waits for other processes before it gives up
 
 
@@ -40,8 +42,12 @@ class Database(Protocol):
     def settle(self) -> None:
         """After a study was made: let its header not depend on files beside the main one."""
 
-    def now(self) -> float:
-        """Seconds since 1970, by a clock that all processes on this database share."""
+    @property
+    def version(self) -> int:
+        """Of the tables that are there: less than schema.VERSION where they may be read but not changed."""
+
+    def now(self) -> Moment:
+        """By a clock that all processes on this database share."""
 
     def close(self) -> None:
         """Let go of the connection; the next call opens another."""

@@ -27,8 +27,10 @@ from mfopt.errors import (
     StorageFull,
     StorageReadOnly,
 )
+from mfopt.storage.clock import Moment, read_machine_clock
 from mfopt.storage.database import PATIENCE, close_own, inherited
-from mfopt.storage.schema import TABLES, VERSION
+from mfopt.storage.mounts import warn_of_network
+from mfopt.storage.schema import TABLES, VERSION, upgrade
 
 _BUSY = 5.0  # seconds that SQLite itself waits for a lock; then Ctrl-C has its turn, and we ask again
 
@@ -42,6 +44,7 @@ class SQLite:
         self._pid = 0
         self._closer: weakref.finalize[Any, Any] | None = None
         self._file: tuple[int, int] | None = None  # device and inode that the connection is to
+        self._version = VERSION  # of the tables in the file
 
     def __reduce__(self) -> tuple[type[SQLite], tuple[Path]]:
         """Copies, also in other processes, connect on their own."""
@@ -66,6 +69,7 @@ class SQLite:
                 "otherwise restore it from a copy"
             )
         self._open()
+        warn_of_network(self._path)
         return True
 
     def prepare(self) -> None:
@@ -95,6 +99,7 @@ class SQLite:
             for suffix in ("", "-wal", "-shm"):
                 Path(f"{new}{suffix}").unlink(missing_ok=True)
         self._open()
+        warn_of_network(self._path)
 
     def query(self, sql: str, parameters: Sequence[object] = ()) -> list[tuple[Any, ...]]:
         return self._wait_for(lambda: self._open().execute(sql, parameters).fetchall())  # type: ignore[no-any-return]
@@ -126,8 +131,13 @@ class SQLite:
         """Move the header from the -wal file into the main one, which stands for the study should the other be lost."""
         self._wait_for(lambda: self._open().execute("PRAGMA wal_checkpoint(FULL)").fetchall())
 
-    def now(self) -> float:
-        return time.time()
+    @property
+    def version(self) -> int:
+        return self._version
+
+    def now(self) -> Moment:
+        """The clock of this machine."""
+        return read_machine_clock()
 
     def close(self) -> None:
         if self._closer is not None:
@@ -177,12 +187,31 @@ class SQLite:
             raise StorageDamaged(f"{self} must state its version, got {version!r}: restore it from a copy")
         if version > VERSION:
             raise NewerSchema(f"{self} has version {version} and this mfopt knows up to {VERSION}: install a newer one")
+        self._version = self._upgrade(connection, version)
         found = ask("PRAGMA integrity_check(1)")[0]  # indices too: a wrong one would hide events
         if found != "ok":
             raise StorageDamaged(f"{self} is damaged ({' '.join(str(found).split())}): restore it from a copy")
         mode = ask("PRAGMA journal_mode")[0]
         if mode != "wal":
             ask("PRAGMA journal_mode = WAL")
+
+    def _upgrade(self, connection: sqlite3.Connection, version: int) -> int:
+        """Bring tables of an older version up to date; the version afterwards, the same where it cannot be written."""
+        if version == VERSION:
+            return version
+        try:
+            self._wait_for(lambda: connection.execute("BEGIN IMMEDIATE"))
+            with self._translate_errors():
+                now = connection.execute("SELECT max(version) FROM mfopt_schema").fetchone()[0]
+                for statement in upgrade(now):  # none, where another process was faster
+                    connection.execute(statement)
+                connection.execute("COMMIT")
+        except StorageReadOnly:
+            return version
+        finally:
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+        return VERSION
 
     def _wait_for(self, call: Any) -> Any:
         """The result of `call`, which may have to wait for the locks of others."""
