@@ -89,7 +89,7 @@ traces-portable: $(VENV)/ready ## rewrite tests/traces/portable.json, the traces
 
 faults: $(VENV)/ready ## studies under kill -9, power cuts, full disks, damaged files and many writers, in full (about half an hour)
 	MFOPT_FAULTS=full $(BIN)/python -m pytest -v tests/storage/test_faults.py tests/storage/test_resume.py \
-	    tests/storage/test_damage.py tests/storage/test_power.py
+	    tests/storage/test_damage.py tests/storage/test_power.py tests/storage/test_threads.py
 
 asan: $(VENV)/ready ## the core's tests and a million random calls under AddressSanitizer and UndefinedBehaviorSanitizer
 	$(call variant,asan,MFOPT_SANITIZE=1 MFOPT_DEBUG=1)

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from mfopt.checks import show
-from mfopt.storage.schema import TABLES
+from mfopt.storage.schema import TABLES, VERSION, upgrade
 
 # Names are compared without regard to case, as SQLite does. What else a file holds is nobody's business.
 READ = """
@@ -28,26 +28,28 @@ def find_intruder(found: Rows) -> str | None:
     for kind, name, table, sql in found:
         if kind not in ("table", "index"):
             return f"the {kind} {show(name)} on {show(table)}" if kind == "trigger" else f"the {kind} {show(name)}"
-        if name.lower() == "mfopt_schema" and _squeeze(sql) != _expected()["table", "mfopt_schema"]:
+        if name.lower() == "mfopt_schema" and _squeeze(sql) != _expected(VERSION)["table", "mfopt_schema"]:
             return f"a table {name} that is not as mfopt makes it"
     return None
 
 
-def find_difference(found: Rows) -> str | None:
-    """Which table or index is missing, unknown or not as mfopt makes it, for an error message; None: none is."""
+def find_difference(found: Rows, version: int) -> str | None:
+    """Which table or index of this version is missing, unknown or not as mfopt makes it; None: none is."""
+    expected = _expected(version)
     there = {(kind, name): _squeeze(sql) for kind, name, _, sql in found}
-    for kind, name in [*_expected(), *there]:
-        ours, theirs = _expected().get((kind, name)), there.get((kind, name))
+    for kind, name in [*expected, *there]:
+        ours, theirs = expected.get((kind, name)), there.get((kind, name))
         if ours != theirs:
             what = "missing" if theirs is None else "unknown" if ours is None else "not as mfopt makes it"
             return f"the {kind} {show(name)} is {what}"
     return None
 
 
-@lru_cache(maxsize=1)
-def _expected() -> dict[tuple[str, str], str]:
+@lru_cache(maxsize=4)
+def _expected(version: int) -> dict[tuple[str, str], str]:
+    later = set(upgrade(version))
     with contextlib.closing(sqlite3.connect(":memory:")) as connection:
-        for table in TABLES:
+        for table in (table for table in TABLES if table not in later):
             connection.execute(table)
         return {(kind, name): _squeeze(sql) for kind, name, _, sql in connection.execute(READ)}
 

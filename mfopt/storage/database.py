@@ -8,6 +8,7 @@ from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
 from mfopt.errors import StorageDamaged
+from mfopt.storage.clock import Moment
 
 PATIENCE = 300.0  # seconds that a call waits for other processes before it gives up
 LONGEST = 2**24  # characters of a header, a reason or a message
@@ -56,8 +57,12 @@ class Database(Protocol):
     def settle(self) -> None:
         """After a study was made: let its header not depend on files beside the main one."""
 
-    def now(self) -> float:
-        """Seconds since 1970, by a clock that all processes on this database share."""
+    @property
+    def version(self) -> int:
+        """Of the tables that are there: less than schema.VERSION where they may be read but not changed."""
+
+    def now(self) -> Moment:
+        """By a clock that all processes on this database share."""
 
     def close(self) -> None:
         """Let go of the connection; the next call opens another."""

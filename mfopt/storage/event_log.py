@@ -69,8 +69,10 @@ class EventLog:
                     )
         except BaseException:
             self._last = self._seen
+            self.leases.forget()
             raise
         self._seen = self._last
+        self.leases.keep()
         if wrote:
             self._database.acknowledge(self.name, self._start[1], self._seen[0])
 
@@ -99,7 +101,9 @@ class EventLog:
         row = to_row(event)
         match event:
             case Asked():
-                self._insert_trial(row, self.leases.worker, self.leases.make_deadline())
+                term = self.leases.start_term()
+                self._insert_trial(row, self.leases.worker, None if term is None else term.deadline)
+                self.leases.begin(event.id, term)
             case Added():
                 self._insert_trial(row, None, None)
             case Told(id):
@@ -110,6 +114,9 @@ class EventLog:
             self._database, _NEW_EVENT, (self.name, seq, row.kind, row.trial, row.y, row.detail, time.time(), crc)
         )
         self._last = (seq, crc)
+
+    def withdraw(self, events: Sequence[Event]) -> None:
+        """Nothing to do: the transaction that failed has taken them back."""
 
     def _insert_trial(self, row: EventRow, worker: str | None, deadline: float | None) -> None:
         trial = (row.trial, row.x, row.u, row.fidelity, row.cost, row.reason, worker, deadline)
@@ -164,10 +171,18 @@ class EventLog:
         """How many pending trials have a lease that has run out."""
         return self.leases.count_expired()
 
-    def claim(self, n: int) -> list[int]:
-        """At most n trials whose lease has run out, the oldest first, now leased to us; within a transaction."""
+    def claim(self, n: int) -> dict[int, int]:
+        """At most n trials whose lease has run out, the oldest first, now leased to us: their claims by their ids."""
         return self.leases.claim(n)
 
-    def renew(self, id: int) -> None:
-        """Lease the trial to us from now on, through a connection of its own."""
-        self.leases.renew(id)
+    def claim_number(self, id: int) -> int | None:
+        """The claim under which the trial was last handed out here; None: it was not, or it was told."""
+        return self.leases.claim_number(id)
+
+    def check_claim(self, id: int, claim: int) -> None:
+        """Raise LeaseLost if the trial was handed out again since `claim`; within a transaction."""
+        self.leases.check_claim(id, claim)
+
+    def renew(self, id: int, claim: int | None) -> None:
+        """Lease the trial to us from now on, through a connection of its own; a `claim` of None is not compared."""
+        self.leases.renew(id, claim)

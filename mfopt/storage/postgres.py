@@ -24,8 +24,9 @@ from mfopt.errors import (
     StorageReadOnly,
 )
 from mfopt.storage.address import hide_password, show_address
+from mfopt.storage.clock import Moment
 from mfopt.storage.database import PATIENCE, close_own, inherited
-from mfopt.storage.schema import TABLES, VERSION
+from mfopt.storage.schema import TABLES, VERSION, upgrade
 
 if TYPE_CHECKING:
     import psycopg
@@ -63,6 +64,7 @@ class Postgres:
         self._url = url
         self._connection: psycopg.Connection[Any] | None = None
         self._pid = 0
+        self._version = VERSION  # of the tables in the database
         self._closer: weakref.finalize[Any, Any] | None = None
 
     def __reduce__(self) -> tuple[type[Postgres], tuple[str]]:
@@ -75,18 +77,27 @@ class Postgres:
 
     def exists(self) -> bool:
         """Whether the database holds our tables; a database that cannot be reached is an error."""
-        version = self._version()
-        if version is not None and version > VERSION:
+        version = self._find_version()
+        if version is None:
+            return False
+        if version > VERSION:
             raise NewerSchema(f"{self} has version {version} and this mfopt knows up to {VERSION}: install a newer one")
-        return version is not None
+        self._version = version
+        if version < VERSION:
+            with contextlib.suppress(StorageReadOnly), self.transaction(None):  # of another's tables we are guests
+                for statement in upgrade(self._find_version() or VERSION):  # none, where another process was faster
+                    self.run(statement)
+                self._version = VERSION
+        return True
 
     def prepare(self) -> None:
         """Make the tables, unless they are there; they live beside any other tables of the database."""
         with self.transaction(None):
-            if not self.exists():
+            if self._find_version() is None:
                 for table in TABLES:
                     self.run(table.replace("BLOB", "BYTEA"))
                 self.run("INSERT INTO mfopt_schema (version) VALUES (?)", (VERSION,))
+        self.exists()
 
     def query(self, sql: str, parameters: Sequence[object] = ()) -> list[tuple[Any, ...]]:
         with self._translate_errors():
@@ -123,16 +134,20 @@ class Postgres:
     def settle(self) -> None:
         """Nothing to do: the server's files are its own business."""
 
-    def now(self) -> float:
-        """The server's clock."""
-        return float(self.query("SELECT extract(epoch FROM clock_timestamp())::double precision")[0][0])
+    @property
+    def version(self) -> int:
+        return self._version
+
+    def now(self) -> Moment:
+        """The server's clock, which all machines share; it has no other than the time of day."""
+        return Moment(float(self.query("SELECT extract(epoch FROM clock_timestamp())::double precision")[0][0]))
 
     def close(self) -> None:
         if self._closer is not None:
             self._closer()
         self._connection = self._closer = None
 
-    def _version(self) -> int | None:
+    def _find_version(self) -> int | None:
         if not self.query(_THERE):
             return None
         strangers = self.query(_STRANGERS)
@@ -148,8 +163,8 @@ class Postgres:
         if self._connection is not None and self._pid != os.getpid():  # after a fork the connection is the parent's
             inherited.append(self._connection)
             self._connection = None
-        if self._connection is not None and self._connection.closed:
-            self._connection = None
+        if self._connection is not None and (self._connection.closed or self._is_stuck(self._connection)):
+            self.close()
         if self._connection is None:
             connection = self._connect()
             with self._translate_errors():
@@ -173,6 +188,10 @@ class Postgres:
                 f"written as %40 %2F %3A %3F %23, got {self}"
             )
         raise failure  # not from within `except`: the error of psycopg may quote the address, password and all
+
+    def _is_stuck(self, connection: psycopg.Connection[Any]) -> bool:
+        """Whether an interruption has left a command behind whose answer was not read."""
+        return connection.info.transaction_status == self._psycopg.pq.TransactionStatus.ACTIVE
 
     @contextmanager
     def _translate_errors(self) -> Iterator[None]:

@@ -13,24 +13,24 @@ from __future__ import annotations
 import contextlib
 import os
 import secrets
-import shutil
 import sqlite3
 import time
 import weakref
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from mfopt.checks import escape, show
-from mfopt.errors import NewerSchema, NotAStorage, StorageBusy, StorageDamaged, StorageError
-from mfopt.storage import catalogue
+from mfopt.errors import NewerSchema, NotAStorage, StorageBusy, StorageDamaged, StorageError, StorageReadOnly
+from mfopt.storage import catalogue, loss
+from mfopt.storage.clock import Moment, read_machine_clock
 from mfopt.storage.database import PATIENCE, inherited
 from mfopt.storage.litter import sweep
+from mfopt.storage.mounts import warn_of_network
 from mfopt.storage.receipt import Receipt
-from mfopt.storage.schema import TABLES, VERSION
+from mfopt.storage.schema import TABLES, VERSION, upgrade
 from mfopt.storage.sqlite_errors import translate
-from mfopt.storage.wal import count_lost
 
 _BUSY = 5.0  # seconds that SQLite itself waits for a lock; then Ctrl-C has its turn, and we ask again
 _SELDOM = 1.0  # seconds: within this time what was written is moved on from the -wal file into the main one
@@ -48,6 +48,7 @@ class SQLite:
         self._pid = 0
         self._closer: weakref.finalize[Any, Any] | None = None
         self._file: tuple[int, int] | None = None  # device and inode that the connection is to
+        self._version = VERSION  # of the tables in the file
 
     def __reduce__(self) -> tuple[type[SQLite], tuple[Path]]:
         """Copies, also in other processes, connect on their own."""
@@ -73,6 +74,7 @@ class SQLite:
             )
         self._open()
         sweep(self._path)
+        warn_of_network(self._path)
         return True
 
     def prepare(self) -> None:
@@ -103,6 +105,7 @@ class SQLite:
             for suffix in ("", "-wal", "-shm"):
                 Path(f"{new}{suffix}").unlink(missing_ok=True)
         self._open()
+        warn_of_network(self._path)
 
     def query(self, sql: str, parameters: Sequence[object] = ()) -> list[tuple[Any, ...]]:
         return self._wait_for(lambda: self._open().execute(sql, parameters).fetchall())  # type: ignore[no-any-return]
@@ -148,8 +151,13 @@ class SQLite:
         """Move the header from the -wal file into the main one, which stands for the study should the other be lost."""
         self._wait_for(lambda: self._open().execute("PRAGMA wal_checkpoint(FULL)").fetchall())
 
-    def now(self) -> float:
-        return time.time()
+    @property
+    def version(self) -> int:
+        return self._version
+
+    def now(self) -> Moment:
+        """The clock of this machine."""
+        return read_machine_clock()
 
     def close(self) -> None:
         if self._closer is not None:
@@ -195,67 +203,48 @@ class SQLite:
         found = ask(catalogue.READ)
         if not any(name.lower() == "mfopt_schema" for _, name, _, _ in found):
             raise NotAStorage(f"a storage must be made by mfopt, got {self}, a database of something else")
-        self._refuse_broken_wal(connection, ask("PRAGMA page_size")[0][0])
+        loss.refuse_broken_wal(self._path, self._receipt, ask)
+        ask("BEGIN")  # one state of the file: another process may be upgrading it
+        found = ask(catalogue.READ)
         stranger = catalogue.find_intruder(found)
         if stranger is not None:
             raise StorageDamaged(
                 f"{self} must hold nothing but tables of mfopt, got {stranger}: restore it from a copy"
             )
         version = ask("SELECT max(version) FROM mfopt_schema")[0][0]
+        ask("COMMIT")
         if not isinstance(version, int):
             raise StorageDamaged(f"{self} must state its version, got {show(version)}: restore it from a copy")
         if version > VERSION:
             raise NewerSchema(f"{self} has version {version} and this mfopt knows up to {VERSION}: install a newer one")
-        difference = catalogue.find_difference(found)
+        difference = catalogue.find_difference(found, version)
         if difference is not None:
             raise StorageDamaged(f"{self} must have the tables of mfopt, but {difference}: restore it from a copy")
         wrong = ask("PRAGMA integrity_check(1)")[0][0]  # indices too: a wrong one would hide events
         if wrong != "ok":
             raise StorageDamaged(f"{self} is damaged ({' '.join(str(wrong).split())}): restore it from a copy")
-        self._refuse_loss(ask)
+        loss.refuse_missing_events(self._path, self._receipt, ask)
+        self._version = self._upgrade(connection, version)
         if ask("PRAGMA journal_mode")[0][0] != "wal":
             ask("PRAGMA journal_mode = WAL")
 
-    def _refuse_broken_wal(self, connection: sqlite3.Connection, page_size: int) -> None:
-        """A StorageDamaged error where the -wal file holds transactions behind a place that cannot be read."""
-        wal = Path(f"{self._path}-wal")
-        if not count_lost(wal, page_size):
-            return
-        # A process that writes meanwhile could make it look so. With the write lock it holds still.
-        self._wait_for(lambda: connection.execute("BEGIN IMMEDIATE"))
+    def _upgrade(self, connection: sqlite3.Connection, version: int) -> int:
+        """Bring tables of an older version up to date; the version afterwards, the same where it cannot be written."""
+        if version == VERSION:
+            return version
         try:
-            lost = count_lost(wal, page_size)
+            self._wait_for(lambda: connection.execute("BEGIN IMMEDIATE"))
+            with self._translate_errors():
+                now = connection.execute("SELECT max(version) FROM mfopt_schema").fetchone()[0]
+                for statement in upgrade(now):  # none, where another process was faster
+                    connection.execute(statement)
+                connection.execute("COMMIT")
+        except StorageReadOnly:
+            return version
         finally:
-            connection.execute("ROLLBACK")
-        if lost:
-            damage = f"its -wal file is damaged before its last {lost} transactions, which cannot be read"
-            self._receipt.note_damage(damage)
-            raise self._tell_loss(damage)
-
-    def _refuse_loss(self, ask: Callable[..., list[Any]]) -> None:
-        """A StorageDamaged error where a study has fewer events than were acknowledged."""
-        acknowledged, damage = self._receipt.read()  # first: what is committed meanwhile is more than this
-        if damage:
-            raise self._tell_loss(damage)
-        events = "SELECT crc, (SELECT max(seq) FROM mfopt_events WHERE study = name) FROM mfopt_studies WHERE name = ?"
-        for study, (header, count) in acknowledged.items():
-            for crc, last in ask(events, study):
-                if crc == header and (last or 0) < count:
-                    raise self._tell_loss(
-                        f"study {study!r} must hold the {count} events that were acknowledged, got {last or 0}; "
-                        "its -wal file was damaged, cut or removed, or an older copy was put in its place"
-                    )
-
-    def _tell_loss(self, what: str) -> StorageDamaged:
-        """The error; a copy of the -wal file, which SQLite will clear away, is kept for those who can read it."""
-        wal, kept = Path(f"{self._path}-wal"), Path(f"{self._path}-wal.damaged")
-        with contextlib.suppress(OSError):
-            if not kept.exists() and wal.stat().st_size:
-                shutil.copyfile(wal, kept)
-        return StorageDamaged(
-            f"{self} has lost events: {what}. Restore a copy; to go on with what is left, "
-            f"delete the file {escape(self._receipt.path.name)} beside it"
-        )
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+        return VERSION
 
     def _wait_for(self, call: Any) -> Any:
         """The result of `call`, which may have to wait for the locks of others."""
