@@ -87,8 +87,9 @@ traces-compare: $(VENV)/ready ## after it: every trace must be the same to the l
 traces-portable: $(VENV)/ready ## rewrite tests/traces/portable.json, the traces that hold on every machine
 	$(BIN)/python tools/traces.py portable tests/traces/portable.json
 
-faults: $(VENV)/ready ## studies under kill -9, full disks, cut files and many writers, in full (about half an hour)
-	MFOPT_FAULTS=full $(BIN)/python -m pytest -v tests/storage/test_faults.py tests/storage/test_resume.py
+faults: $(VENV)/ready ## studies under kill -9, power cuts, full disks, damaged files and many writers, in full (about half an hour)
+	MFOPT_FAULTS=full $(BIN)/python -m pytest -v tests/storage/test_faults.py tests/storage/test_resume.py \
+	    tests/storage/test_damage.py tests/storage/test_power.py tests/storage/test_threads.py
 
 asan: $(VENV)/ready ## the core's tests and a million random calls under AddressSanitizer and UndefinedBehaviorSanitizer
 	$(call variant,asan,MFOPT_SANITIZE=1 MFOPT_DEBUG=1)

@@ -28,6 +28,7 @@ from mfopt.errors import (
     EvaluationTimeout,
     ExecutorError,
     Exhausted,
+    LeaseLost,
     NewerSchema,
     NotAStorage,
     StorageDamaged,
@@ -161,11 +162,18 @@ class Engine:
                 self._refusal = error
                 return None
             if task.trial.id in self._held:  # its lease had run out, but it is with us
+                self._take_over(task.trial)
                 continue
             self._held.add(task.trial.id)
             if self._has_room(task.trial.fidelity):
                 return task
             self._waiting.append(task)
+
+    def _take_over(self, trial: Trial) -> None:
+        """The same trial once more: what we are at is held under its new claim from now on."""
+        for task in [*self._waiting, *self._running.values()]:
+            if task.trial.id == trial.id:
+                task.trial = trial
 
     def _has_room(self, m: int) -> bool:
         """Whether one more evaluation of fidelity m may run."""
@@ -236,7 +244,8 @@ class Engine:
     def _tell_optimizer(self, trial: Trial, y: float | None) -> bool:
         """Tell the optimiser, retrying while the storage may recover: the evaluation has been paid for.
 
-        False when our lease ran out and another process told the trial first.
+        False when our lease ran out and another process told the trial first, or has it now and will say itself whether
+        it failed.
         """
         pause, give_up = _FIRST_PAUSE, math.inf
         while True:
@@ -244,6 +253,8 @@ class Engine:
                 self._optimizer.tell(trial, y, "ok" if y is not None else "failed")
             except AlreadyTold:
                 return give_up < math.inf  # then it was written in spite of the error
+            except LeaseLost:
+                return False
             except _LASTING:
                 raise
             except StorageError as error:
