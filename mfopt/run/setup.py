@@ -57,6 +57,9 @@ class Setup:
             price = levels[-1].cost
             if capital < price:
                 raise InputError(f"capital must pay for a target query, which costs {price}, got {capital}")
+        strategy = registry.read(registry.STRATEGIES, strategy)
+        surrogate = registry.read(registry.SURROGATES, surrogate)
+        maximiser = registry.read(registry.MAXIMISERS, maximiser)
         return cls(space, levels, direction, strategy, surrogate, maximiser, capital, _as_seed(rng), rng is None)
 
     @property

@@ -6,7 +6,7 @@ import argparse
 from typing import Any
 
 from mfopt import registry
-from mfopt.cli._shared import STORAGE, read_plugin
+from mfopt.cli._shared import STORAGE
 from mfopt.cli.command import Subparsers
 from mfopt.errors import InputError
 
@@ -80,9 +80,7 @@ def read_options(arguments: argparse.Namespace) -> dict[str, Any]:
     given = {name: getattr(arguments, name) for name in ("capital", "seed", "workers", "timeout", "retries")}
     if arguments.minimize:
         given["direction"] = "minimize"
-    for name, group in registry.GROUPS.items():
-        text = getattr(arguments, name)
-        given[name] = None if text is None else read_plugin(group, text)
+    given |= {name: getattr(arguments, name) for name in registry.GROUPS}
     given["limits"] = None if arguments.limits is None else _read_limits(arguments.limits)
     return {name: value for name, value in given.items() if value is not None}
 
