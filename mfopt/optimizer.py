@@ -43,8 +43,7 @@ class Optimizer:
 
     domain      mfopt.Box, mfopt.FiniteSet, [(lo, hi), ...], or any object with the methods of protocols.Domain
     costs       λ_1 < ... < λ_M, one per fidelity, the last is the target; or `fidelities`, a list of mfopt.Fidelity
-    strategy    the method: the name of an installed plugin (`mfopt plugins` lists them), perhaps with options
-                ("mf-gp-ucb:beta_factor=0.4"), or an instance
+    strategy    the method: the name of a plugin (`mfopt plugins` lists them), "name:option=value,...", or an instance
     surrogate   the model of the function, given in the same way; or a list of M, one per fidelity
     maximiser   how the maximum of the acquisition is found, given in the same way; finite sets do not use it
     direction   "maximize" or "minimize"
@@ -224,13 +223,7 @@ class Optimizer:
         return self._session.setup.direction
 
     def __repr__(self) -> str:
-        total = "" if self.capital is None else f" of {self.capital:g}"
-        best = "none" if self.best is None else f"{self.best.y:.6g}"
-        return (
-            f"<{type(self).__name__}: {len(self.domain.names)} coordinates, costs {list(map(float, self.costs))}, "
-            f"{self._session.setup.direction}, spent {self.spent:g}{total}, {len(self.history)} told, "
-            f"{len(self.pending)} pending, best {best}>"
-        )
+        return f"<{type(self).__name__}: {self._session.setup.describe(self._session.ledger)}>"
 
     @property
     def strategy(self) -> Any:

@@ -92,7 +92,7 @@ ROOMS = {
     ),
     "cli": Room(
         "the command mfopt",
-        "errors protocols checks options fidelities registry domains run storage optimizer study parallel loop "
+        "errors protocols checks fidelities registry domains run storage optimizer study parallel loop "
         "problems analysis plots mfopt bench",
     ),
     # the built-in plugins; `core` is imported by name only there

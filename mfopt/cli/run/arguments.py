@@ -16,8 +16,9 @@ _EPILOG = """A problem file defines, in Python,
   costs = [1, 20]                           from cheap to expensive, the last is the target; or a list of mfopt.Fidelity
   commands = ["./sim coarse", "./sim fine"] a program per fidelity; or functions = [cheap, fine] in Python
 
-and may define capital, direction, strategy, surrogate, maximiser, seed, workers, limits, timeout and retries. A program
-reads {"x": {name: value, ...}, "fidelity": 0, "name": "fidelity 0"} from stdin and prints the value on its last line.
+and may define noise, capital, direction, strategy, surrogate, maximiser, seed, workers, limits, timeout and retries.
+A program reads {"x": {name: value, ...}, "fidelity": 0, "name": "fidelity 0"} from stdin and prints the value on its
+last line.
 
 examples:
   mfopt run wing.py --capital 500
