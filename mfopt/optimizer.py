@@ -43,7 +43,7 @@ class Optimizer:
 
     domain      mfopt.Box, mfopt.FiniteSet, [(lo, hi), ...], or any object with the methods of protocols.Domain
     costs       λ_1 < ... < λ_M, one per fidelity, the last is the target; or `fidelities`, a list of mfopt.Fidelity
-    strategy    the method: the name of an installed plugin (`mfopt plugins` lists them), or an instance
+    strategy    the method: the name of a plugin (`mfopt plugins` lists them), "name:option=value,...", or an instance
     surrogate   the model of the function, given in the same way; or a list of M, one per fidelity
     maximiser   how the maximum of the acquisition is found, given in the same way; finite sets do not use it
     direction   "maximize" or "minimize"
@@ -227,6 +227,9 @@ class Optimizer:
     def direction(self) -> str:
         """Which value is wanted: "maximize" or "minimize"."""
         return self._session.setup.direction
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {self._session.setup.describe(self._session.ledger)}>"
 
     @property
     def strategy(self) -> Any:

@@ -22,7 +22,7 @@ is told meanwhile is queued, and shown to the strategy before the next ask.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -116,22 +116,6 @@ class Session:
                     self.log.write(event)
             self._enter(events)
             self._torn = False
-        self._show_at_once()
-
-    def _show_at_once(self) -> None:
-        """Show the strategy of a run in memory what was just told, so that the next ask finds it ready.
-
-        A tell is paid for and must not fail because a plugin does: the step stays in the queue, and the error comes
-        when the strategy is next needed. Nor must it wait for a strategy that another thread is asking. The strategy of
-        a study may lag behind the others' steps, and waits for those.
-        """
-        strategist, asking = self._strategist, self.asking.held
-        if strategist is not None and not self.log.durable and asking.acquire(blocking=False):
-            try:
-                with suppress(Exception):
-                    strategist.catch_up()
-            finally:
-                asking.release()
 
     @contextmanager
     def ask_transaction(self) -> Iterator[None]:
