@@ -22,7 +22,7 @@ is told meanwhile is queued, and shown to the strategy before the next ask.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -116,6 +116,23 @@ class Session:
                     self.log.write(event)
             self._enter(events)
             self._torn = False
+        self._show_at_once()
+
+    def _show_at_once(self) -> None:
+        """Show the strategy of a run in memory what was just told, so that the next ask finds it ready.
+
+        A tell is paid for and must not fail because a plugin does: the step stays in the queue, and the error comes
+        when the strategy is next needed. Nor must it wait for a strategy that another thread is asking. The strategy of
+        a study may lag behind the others' steps, and waits for those.
+        """
+        strategist, asking = self._strategist, self.asking.held
+        if strategist is not None and not self.log.durable:
+            with suppress(Exception):
+                try:  # from before the lock is taken: Ctrl-C may come as soon as it is
+                    if asking.acquire(blocking=False):
+                        strategist.catch_up()
+                finally:
+                    asking.release()  # an error, which ends here, where another thread has it
 
     @contextmanager
     def ask_transaction(self) -> Iterator[None]:
