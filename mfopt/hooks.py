@@ -4,7 +4,7 @@ Each hook is a protocol with one ability. A plugin offers it by having the metho
 Whoever can use an ability asks for it by isinstance, here and nowhere else by name, so that a type checker sees both
 sides. docs/write-a-plugin.md lists all of them from this file.
 
-    of a domain        HasBlocks, SnapsPoints
+    of a domain        HasBlocks, SnapsPoints, NamesValues, NamesArguments
     of a surrogate     TiesScales, FusesBounds, CouplesFidelities, ModelsJointly, SharesKernel, SoftensValues
     of an acquisition  HasPieces, KeepsRecurring, CountsRows, FindsArgmax; `with_defaults` adds what is missing
     of a strategy      KnowsExhaustion
@@ -63,6 +63,26 @@ class SnapsPoints(Protocol):
 
     def snap(self, u: Array) -> Array:
         """Discrete parameters at their nearest level, inactive ones at rest; constraints are not looked at."""
+
+
+@runtime_checkable
+class NamesValues(Protocol):
+    """A domain that knows its values as the user wrote them: integers, strings, booleans.
+
+    Without it params are the floats of x by their names.
+    """
+
+    def params(self, x: Array) -> dict[str, Any]:
+        """The values of a point (d,) in user units by name, as Python's own; only those that count."""
+
+
+@runtime_checkable
+class NamesArguments(Protocol):
+    """A domain whose points may be given to users' functions as params. Without it they are given x."""
+
+    @property
+    def named(self) -> bool:
+        """Whether they are, because x would not do."""
 
 
 def blocks_of(domain: Domain) -> tuple[Block, ...]:

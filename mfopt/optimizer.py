@@ -41,7 +41,8 @@ class Optimizer:
             opt.tell(trial, simulate(trial.x, trial.fidelity))
         print(opt.best)
 
-    domain      mfopt.Box, mfopt.FiniteSet, [(lo, hi), ...], or any object with the methods of protocols.Domain
+    domain      mfopt.Space, mfopt.Box, mfopt.FiniteSet, a dict of parameters, [(lo, hi), ...], or any object with the
+                methods of protocols.Domain
     costs       λ_1 < ... < λ_M, one per fidelity, the last is the target; or `fidelities`, a list of mfopt.Fidelity
     strategy    the method: the name of an installed plugin (`mfopt plugins` lists them), or an instance
     surrogate   the model of the function, given in the same way; or a list of M, one per fidelity
@@ -163,6 +164,8 @@ class Optimizer:
     def add(self, x: object, fidelity: object, y: object, cost: object = None) -> None:
         """Add values that you have already: one point, or arrays x (q, d), fidelity (q,) or one for all, y (q,).
 
+        Points may also be params, {name: value}, a list of them, or a DataFrame with a column for each name.
+
         They cost nothing unless `cost` says so (one number for all rows or one each). All of them are added or none.
         """
         rows = parse_data(self.domain, len(self.fidelities), x, fidelity, y, cost)
@@ -204,7 +207,7 @@ class Optimizer:
 
     @property
     def domain(self) -> Domain:
-        """X, as a Box, a FiniteSet or the object that was given."""
+        """X, as a Space, a Box, a FiniteSet or the object that was given."""
         return self._session.setup.domain
 
     @property
@@ -239,7 +242,7 @@ class Optimizer:
 
     @property
     def history(self) -> History:
-        """All that was told or added, as arrays: x, fidelity, y, cost, status, id."""
+        """All that was told or added, as arrays: x, fidelity, y, cost, status, id; params has the points by name."""
         return self._session.ledger.history
 
     @property

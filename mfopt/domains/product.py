@@ -11,6 +11,7 @@ from mfopt.checks import real_array, show
 from mfopt.domains.conditions import Conditions
 from mfopt.domains.constraints import Constraint
 from mfopt.domains.dimensions import Dimension, Real
+from mfopt.domains.params import is_frame, params_of_frame
 from mfopt.domains.sampling import Sampler
 from mfopt.errors import DomainError, InputError
 from mfopt.protocols import Array, Block, BoolArray
@@ -35,6 +36,8 @@ class Product:
         self._conditions = Conditions(self._dimensions, self._names) if conditional else None
         self._continuous = all(isinstance(dimension, Real) for dimension in dimensions) and not self._conditions
         self._constraints: tuple[Constraint, ...] = ()
+        self._feasible = np.empty((0, self._splits[-1]))
+        self._known: list[dict[str, Any]] = []  # the same by name
         self._sampler = Sampler(self)
 
     def _constrain(self, constraints: tuple[Constraint, ...]) -> None:
@@ -47,6 +50,28 @@ class Product:
             for rows in (len(self._dimensions) + 1, 1):
                 constraint.holds(self.decode(np.full((rows, self.dim), 0.5)))
 
+    def _know(self, given: object) -> None:
+        """Take points that the user knows to be in X: one, or a list of them."""
+        if given is None:
+            return
+        points: Any = params_of_frame(given) if is_frame(given) else given
+        lists = isinstance(points, list | tuple) or getattr(points, "ndim", 1) == 2
+        many = lists and all(isinstance(one, Mapping | list | tuple | np.ndarray) for one in points)
+        try:
+            x = np.array([self.validate(one) for one in (points if many else [points])])
+        except DomainError as error:
+            raise InputError(f"feasible must be points of X: {error}") from None
+        if len(x) == 0:
+            raise InputError("feasible must be at least one point, got none")
+        u = self.encode(x)
+        lost = np.flatnonzero(~self.contains(u))
+        if len(lost):
+            raise InputError(
+                "feasible must be points that stay in X when they are rounded to unit coordinates, got "
+                f"{show(self.params(x[lost[0]]))}, which lies on its edge"
+            )
+        self._feasible, self._known = u, [self.params(one) for one in x]
+
     # ------------------------------------------------------------------------------------------ what it is
 
     @property
@@ -56,6 +81,16 @@ class Product:
     @property
     def constraints(self) -> tuple[Constraint, ...]:
         return self._constraints
+
+    @property
+    def feasible(self) -> Array:
+        """Points of X that the user knows of, (k, dim) in unit coordinates."""
+        return self._feasible
+
+    @property
+    def continuous(self) -> bool:
+        """Whether all parameters are real numbers that always count."""
+        return self._continuous
 
     @property
     def dim(self) -> int:
@@ -76,6 +111,11 @@ class Product:
         starts = [0, *self._splits[:-1]]
         each = zip(starts, self._splits, self._dimensions, strict=True)
         return tuple(Block(start, stop, dimension.levels) for start, stop, dimension in each)
+
+    @property
+    def named(self) -> bool:
+        """False: functions are given arrays of user units."""
+        return False
 
     # ------------------------------------------------------------------------------------- the user's values
 
@@ -206,6 +246,11 @@ class Product:
                     kept[kept] = constraint.holds(x[kept])
         return kept
 
+    def ends(self) -> tuple[Array, Array]:
+        """The smallest and the largest values in user units, (d,) each, of parameters that are numbers."""
+        low, high = self.decode(np.array([[0.0] * self.dim, [1.0] * self.dim]))
+        return low, high
+
     def draw(self, n: int, rng: np.random.Generator) -> Array:
         """`n` points, uniform in every parameter, whether or not the constraints hold."""
         v = rng.random((n, len(self._dimensions)))
@@ -234,6 +279,7 @@ class Product:
             "kind": kind,
             "dimensions": [{"name": name, **dimension.describe()} for name, dimension in named],
             "constraints": [dict(constraint.describe()) for constraint in self._constraints],
+            **({"feasible": [dict(point) for point in self._known]} if self._known else {}),
         }
 
 
@@ -250,7 +296,9 @@ def _nan_as_none(value: object) -> object:
 def _as_values(x: object, names: Sequence[str]) -> Sequence[object] | Array:
     """One entry per parameter: native values in a list, or user units in a float array."""
     d = len(names)
-    if isinstance(x, np.ndarray) and x.dtype == object:
+    if hasattr(x, "to_numpy"):  # a row of a table
+        x = x.to_numpy()
+    if isinstance(x, np.ndarray) and x.dtype.kind not in "iuf":
         x = x.tolist()
     if isinstance(x, list | tuple):
         shape: tuple[int, ...] = (len(x),)

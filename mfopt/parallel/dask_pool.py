@@ -10,9 +10,8 @@ from concurrent.futures import Future
 from typing import Any
 
 from mfopt.errors import ExecutorError, InputError
-from mfopt.parallel.evaluation import Function, Outcome, evaluate_pickled, pickle_task
+from mfopt.parallel.evaluation import Function, Outcome, Point, evaluate_pickled, pickle_task
 from mfopt.parallel.pools import submit_to
-from mfopt.protocols import Array
 
 _PATIENCE = 10.0  # seconds for a worker to be restarted
 
@@ -42,7 +41,7 @@ class DaskPool:
         self._keys: dict[Future[Outcome], str] = {}
         self._stuck: set[str] = set()
 
-    def submit(self, function: Function, x: Array, what: str) -> Future[Outcome]:
+    def submit(self, function: Function, x: Point, what: str) -> Future[Outcome]:
         # A key of its own: an evaluation that is repeated is a new one. Pickled by us: a worker that cannot import what
         # Dask sends it falls silent.
         options: dict[str, Any] = {"key": f"mfopt-{uuid.uuid4().hex}"}

@@ -26,6 +26,7 @@ from mfopt.parallel.evaluation import (
     Failure,
     Function,
     Outcome,
+    Point,
     begin_future,
     evaluate,
     evaluate_far,
@@ -34,7 +35,6 @@ from mfopt.parallel.evaluation import (
 )
 from mfopt.parallel.process_pool import ProcessPool
 from mfopt.parallel.simulator import Simulator
-from mfopt.protocols import Array
 
 
 class Pool(Protocol):
@@ -44,7 +44,7 @@ class Pool(Protocol):
     def workers(self) -> int:
         """How many evaluations may run at once; falls when workers are lost for good."""
 
-    def submit(self, function: Function, x: Array, what: str) -> Future[Outcome]:
+    def submit(self, function: Function, x: Point, what: str) -> Future[Outcome]:
         """Start an evaluation of function(x), whose value is called `what` in messages."""
 
     def abandon(self, future: Future[Outcome]) -> bool:
@@ -93,7 +93,7 @@ class InlinePool:
 
     workers = 1
 
-    def submit(self, function: Function, x: Array, what: str) -> Future[Outcome]:
+    def submit(self, function: Function, x: Point, what: str) -> Future[Outcome]:
         future: Future[Outcome] = Future()
         future.set_result(evaluate(function, x, what))
         return future
@@ -115,7 +115,7 @@ class ThreadPool:
     def __init__(self, workers: int) -> None:
         self.workers = workers
 
-    def submit(self, function: Function, x: Array, what: str) -> Future[Outcome]:
+    def submit(self, function: Function, x: Point, what: str) -> Future[Outcome]:
         future = begin_future()
 
         def work() -> None:
@@ -146,7 +146,7 @@ class ExecutorPool:
         # Such a pool breaks when its processes cannot unpickle something, and reports late what it cannot pickle.
         self._pickles = isinstance(executor, concurrent.futures.ProcessPoolExecutor)
 
-    def submit(self, function: Function, x: Array, what: str) -> Future[Outcome]:
+    def submit(self, function: Function, x: Point, what: str) -> Future[Outcome]:
         if self._pickles:
             return submit_to(self._executor, evaluate_pickled, pickle_task(function, x, what))
         return submit_to(self._executor, evaluate_far, function, x, what)

@@ -19,8 +19,7 @@ from multiprocessing.process import BaseProcess
 from typing import Any
 
 from mfopt.errors import ExecutorError, WorkerLost
-from mfopt.parallel.evaluation import Function, Outcome, begin_future, evaluate_pickled, pickle_task
-from mfopt.protocols import Array
+from mfopt.parallel.evaluation import Function, Outcome, Point, begin_future, evaluate_pickled, pickle_task
 
 _PATIENCE = 10.0  # seconds for a process to end
 
@@ -52,7 +51,7 @@ class ProcessPool:
         self._busy: dict[Future[Outcome], _Worker] = {}
         self._lock = threading.Lock()
 
-    def submit(self, function: Function, x: Array, what: str) -> Future[Outcome]:
+    def submit(self, function: Function, x: Point, what: str) -> Future[Outcome]:
         task = pickle_task(function, x, what)
         future = begin_future()
         with self._lock:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -21,10 +22,14 @@ AnyArray = TypeVar("AnyArray", bound=npt.NDArray[Any])
 
 
 class History:
-    """Append-only. Every array is the reader's own copy: writing to it is refused and could change nothing here."""
+    """Append-only. Every array is the reader's own copy: writing to it is refused and could change nothing here.
 
-    def __init__(self, names: tuple[str, ...]) -> None:
+    `name_values` makes {name: native value} from a point in user units; without it the values are the floats of x.
+    """
+
+    def __init__(self, names: tuple[str, ...], name_values: Callable[[Array], dict[str, Any]] | None = None) -> None:
         self._names = names
+        self._name_values = name_values
         self._n = 0
         self._x = np.empty((16, len(names)))
         self._rows = np.empty(16, dtype=_COLUMNS)
@@ -52,6 +57,13 @@ class History:
         return _freeze(self._x[: self._n].copy())
 
     @property
+    def params(self) -> list[dict[str, Any]]:
+        """Each point by name, as native Python values; parameters that do not count there are left out."""
+        if self._name_values is None:
+            return [dict(zip(self._names, x, strict=True)) for x in self._x[: self._n].tolist()]
+        return [self._name_values(x) for x in self._x[: self._n]]
+
+    @property
     def fidelity(self) -> npt.NDArray[np.int64]:
         return _freeze(self._rows["fidelity"][: self._n].copy())
 
@@ -76,14 +88,19 @@ class History:
         return _freeze(self._rows["id"][: self._n].copy())
 
     def to_dataframe(self) -> pandas.DataFrame:
-        """A row per told trial: id, one column per coordinate, fidelity, y, cost, status."""
+        """A row per told trial: id, one column per parameter, fidelity, y, cost, status.
+
+        Parameters have their native values; one that does not count is a missing value.
+        """
         try:
             import pandas
         except ImportError as error:
             raise ImportError("to_dataframe needs pandas: pip install 'mfopt[dataframe]'") from error
-        columns: dict[str, npt.NDArray[Any]] = {"id": self.id}
-        for name, column in zip(self._names, self.x.T, strict=True):
-            columns[column_name(name)] = column
+        columns: dict[str, Any] = {"id": self.id}
+        params = self.params
+        for name in self._names:
+            values = [point.get(name) for point in params]
+            columns[column_name(name)] = pandas.Series(values, dtype=_column_type(values))
         columns |= {"fidelity": self.fidelity, "y": self.y, "cost": self.cost, "status": self.status}
         return pandas.DataFrame(columns)
 
@@ -95,6 +112,16 @@ class History:
 def column_name(coordinate: str) -> str:
     """What a coordinate is called in a table: its own name, unless another column has that."""
     return f"x.{coordinate}" if coordinate in RESERVED else coordinate
+
+
+def _column_type(values: Sequence[Any]) -> str | None:
+    """The type of a data frame's column: integers and booleans stay what they are beside missing values."""
+    kinds = {type(value) for value in values}
+    if kinds <= {float, type(None)}:
+        return "float64"
+    if kinds == {int, type(None)}:
+        return "Int64"
+    return "boolean" if kinds == {bool, type(None)} else None
 
 
 def _freeze(array: AnyArray) -> AnyArray:

@@ -21,15 +21,19 @@ from mfopt import registry
 from mfopt.checks import printable_name, show
 from mfopt.domains import as_domain
 from mfopt.domains.box import Box
+from mfopt.domains.discrete import Categorical
 from mfopt.domains.finite import FiniteSet
 from mfopt.domains.rebuild import rebuild_product
 from mfopt.domains.space import Space
+from mfopt.domains.table import Table
 from mfopt.errors import InputError, PluginError, StorageDamaged, StudyMismatch
 from mfopt.fidelities import Fidelity
 from mfopt.protocols import Domain
 from mfopt.run.setup import Setup
 from mfopt.storage.missing import MissingDomain, MissingPlugin
 from mfopt.storage.store import Header, Store
+
+_INTEGERS = "integers"  # columns of a finite set; studies of older versions do not say
 
 
 def study_name(name: object) -> str:
@@ -56,6 +60,8 @@ def describe(setup: Setup) -> tuple[dict[str, Any], dict[str, bytes]]:
 def compare(name: str, stored: Mapping[str, Any], given: Mapping[str, Any]) -> None:
     """A StudyMismatch with all differences unless the two are the same."""
     here, there = _flatten("", given), _flatten("", stored)
+    if f"domain.{_INTEGERS}" not in there:
+        here.pop(f"domain.{_INTEGERS}", None)
     differences = [
         f"{key}: stored {_show(there, key)}, given {_show(here, key)}"
         for key in [*there, *(key for key in here if key not in there)]
@@ -98,13 +104,8 @@ def _describe_domain(domain: Domain) -> tuple[Mapping[str, Any], dict[str, bytes
     if type(domain) is FiniteSet:
         points = np.ascontiguousarray(domain.decode(domain.points), dtype="<f8").tobytes()
         rows = np.ascontiguousarray(domain.rows, dtype="<i8").tobytes()
-        described = {
-            "kind": "finite",
-            "names": list(domain.names),
-            "count": len(domain),
-            "sha256": hashlib.sha256(points + rows).hexdigest(),
-        }
-        return described, {"points": points, "rows": rows}
+        size = {"count": len(domain), "sha256": hashlib.sha256(points + rows).hexdigest()}
+        return {**domain.describe_columns(), **size}, {"points": points, "rows": rows}
     if type(domain) in (Box, Space):
         return domain.describe(), {}
     if isinstance(domain, MissingDomain):
@@ -133,7 +134,10 @@ def _rebuild_finite(store: Store, name: str, spec: Mapping[str, Any]) -> FiniteS
     # Repeated candidates were dropped; a repetition of the first in their places keeps the user's numbers of rows.
     candidates = np.repeat(values[:1], rows[-1] + 1, axis=0)
     candidates[rows] = values
-    return FiniteSet(candidates, names=spec["names"])
+    names, choices, logs = tuple(spec["names"]), spec.get("choices", {}), spec.get("log", [])
+    categories = tuple(Categorical(choices[one]) if one in choices else None for one in names)
+    integers = tuple(one in spec.get(_INTEGERS, []) for one in names)
+    return FiniteSet(Table(candidates, names, categories, integers), log=[one in logs for one in names])
 
 
 # ---------------------------------------------------------------------------------------------------- plugins
