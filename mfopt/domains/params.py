@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, TypeGuard
 
 from mfopt.hooks import NamesArguments, NamesValues
@@ -10,9 +12,16 @@ from mfopt.protocols import Array, Domain
 
 def params_of(domain: Domain, x: Array) -> dict[str, Any]:
     """The point x, (d,) in user units, as {name: value}; parameters that do not count there are left out."""
-    if isinstance(domain, NamesValues):
-        return domain.params(x)
-    return dict(zip(domain.names, x.tolist(), strict=True))
+    return namer_of(domain)(x)
+
+
+def namer_of(domain: Domain) -> Callable[[Array], dict[str, Any]]:
+    """params_of for this domain: its own `params`, or the floats of x by their names."""
+    return domain.params if isinstance(domain, NamesValues) else partial(_name_floats, domain.names)
+
+
+def _name_floats(names: Sequence[str], x: Array) -> dict[str, Any]:
+    return dict(zip(names, x.tolist(), strict=True))
 
 
 def argument_of(domain: Domain, x: Array) -> Array | dict[str, Any]:

@@ -11,7 +11,7 @@ from mfopt.checks import real_array, show
 from mfopt.domains.conditions import Conditions
 from mfopt.domains.constraints import Constraint
 from mfopt.domains.dimensions import Dimension, Real
-from mfopt.domains.params import is_frame, params_of_frame
+from mfopt.domains.feasible import read_feasible
 from mfopt.domains.sampling import Sampler
 from mfopt.errors import DomainError, InputError
 from mfopt.protocols import Array, Block, BoolArray
@@ -50,27 +50,11 @@ class Product:
             for rows in (len(self._dimensions) + 1, 1):
                 constraint.holds(self.decode(np.full((rows, self.dim), 0.5)))
 
-    def _know(self, given: object) -> None:
-        """Take points that the user knows to be in X: one, or a list of them."""
-        if given is None:
-            return
-        points: Any = params_of_frame(given) if is_frame(given) else given
-        lists = isinstance(points, list | tuple) or getattr(points, "ndim", 1) == 2
-        many = lists and all(isinstance(one, Mapping | list | tuple | np.ndarray) for one in points)
-        try:
-            x = np.array([self.validate(one) for one in (points if many else [points])])
-        except DomainError as error:
-            raise InputError(f"feasible must be points of X: {error}") from None
-        if len(x) == 0:
-            raise InputError("feasible must be at least one point, got none")
-        u = self.encode(x)
-        lost = np.flatnonzero(~self.contains(u))
-        if len(lost):
-            raise InputError(
-                "feasible must be points that stay in X when they are rounded to unit coordinates, got "
-                f"{show(self.params(x[lost[0]]))}, which lies on its edge"
-            )
-        self._feasible, self._known = u, [self.params(one) for one in x]
+    def _know(self, feasible: object) -> None:
+        """Take points that the user knows to be in X."""
+        x = read_feasible(self, feasible)
+        if len(x):
+            self._feasible, self._known = self.encode(x), [self.params(point) for point in x]
 
     # ------------------------------------------------------------------------------------------ what it is
 

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from functools import partial
 
 import numpy as np
 
 from mfopt.checks import integer
-from mfopt.domains.params import params_of
+from mfopt.domains.params import namer_of
 from mfopt.errors import AlreadyTold, Exhausted, UnknownTrial
 from mfopt.fidelities import Fidelity
 from mfopt.protocols import Array, Domain, Query, Record, View
@@ -41,7 +40,8 @@ class Ledger:
         self._sign = sign
         self._seed = seed
         self.capital = Capital(capital, self.costs)
-        self.history = History(domain.names, partial(params_of, domain))
+        self._params_of = namer_of(domain)
+        self.history = History(domain.names, self._params_of)
         self.best: Best | None = None
         self.next_id = 0
         self.exhausted: Exhausted | None = None  # what the strategy last said, until something new is told
@@ -87,7 +87,7 @@ class Ledger:
 
     def hand_out(self, event: Asked) -> Trial:
         """Enter an ask that the strategy has just answered itself; the trial that is pending now."""
-        index, params = self._domain.locate(event.u), params_of(self._domain, event.x)
+        index, params = self._domain.locate(event.u), self._params_of(event.x)
         trial = Trial(event.id, event.x, event.fidelity, event.cost, index, event.reason, params)
         self._pending[event.id] = trial, Query(event.id, event.u, event.fidelity)
         self.capital.promise(event.fidelity)
@@ -101,7 +101,7 @@ class Ledger:
         if m == len(self.costs) - 1:
             self._used.add(index)
             if y is not None and (self.best is None or self._sign * y > self._sign * self.best.y):
-                self.best = Best(x, y, id, params_of(self._domain, x))
+                self.best = Best(x, y, id, self._params_of(x))
 
     def withdraw(self, id: int) -> None:
         """Undo the last ask: its trial never reached anybody."""

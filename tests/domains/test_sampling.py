@@ -26,6 +26,16 @@ def test_a_slab_is_sampled_uniformly():
     assert np.abs(np.corrcoef(u.T) - np.where(np.eye(5), 1.0, -0.25)).max() < 0.1
 
 
+def test_a_slab_is_looked_at_once_and_never_searched_by_rejection(monkeypatch):
+    drawn = []
+    box = slab()
+    draw = box.draw
+    monkeypatch.setattr(box, "draw", lambda n, rng: drawn.append(n) or draw(n, rng))
+    for seed in range(5):
+        box.sample(10, rng(seed))
+    assert drawn == [4096]
+
+
 def test_points_depend_on_the_generator_alone():
     fresh, used = slab(), slab()
     for seed in range(3):
