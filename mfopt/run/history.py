@@ -24,6 +24,8 @@ AnyArray = TypeVar("AnyArray", bound=npt.NDArray[Any])
 class History:
     """Append-only. Every array is the reader's own copy: writing to it is refused and could change nothing here.
 
+    A thread may read while another appends: the number of rows is read before the arrays, and written after them.
+
     `name_values` makes {name: native value} from a point in user units; without it the values are the floats of x.
     """
 
@@ -43,6 +45,13 @@ class History:
         self._rows[self._n] = (id, fidelity, np.nan if y is None else y, cost, y is None)
         self._n += 1
 
+    def snapshot(self) -> History:
+        """The rows that there are now: its columns stay of one length, whatever other threads tell meanwhile."""
+        kept = History.__new__(History)
+        kept._names, kept._n, kept._name_values = self._names, self._n, self._name_values
+        kept._x, kept._rows = self._x, self._rows  # with at least as many rows, of which the first never change
+        return kept
+
     def __len__(self) -> int:
         return self._n
 
@@ -54,38 +63,40 @@ class History:
     @property
     def x(self) -> Array:
         """(n, d), in user units."""
-        return _freeze(self._x[: self._n].copy())
+        n = self._n
+        return _freeze(self._x[:n].copy())
 
     @property
     def params(self) -> list[dict[str, Any]]:
         """Each point by name, as native Python values; parameters that do not count there are left out."""
+        points = self.x
         if self._name_values is None:
-            return [dict(zip(self._names, x, strict=True)) for x in self._x[: self._n].tolist()]
-        return [self._name_values(x) for x in self._x[: self._n]]
+            return [dict(zip(self._names, x, strict=True)) for x in points.tolist()]
+        return [self._name_values(x) for x in points]
 
     @property
     def fidelity(self) -> npt.NDArray[np.int64]:
-        return _freeze(self._rows["fidelity"][: self._n].copy())
+        return self._column("fidelity")
 
     @property
     def y(self) -> Array:
         """NaN where the evaluation failed."""
-        return _freeze(self._rows["y"][: self._n].copy())
+        return self._column("y")
 
     @property
     def cost(self) -> Array:
         """Capital charged for each row; 0 for data that nobody asked for, unless its cost was given."""
-        return _freeze(self._rows["cost"][: self._n].copy())
+        return self._column("cost")
 
     @property
     def status(self) -> npt.NDArray[np.str_]:
         """ "ok" or "failed"."""
-        return _freeze(np.where(self._rows["failed"][: self._n], "failed", "ok"))
+        return _freeze(np.where(self._column("failed"), "failed", "ok"))
 
     @property
     def id(self) -> npt.NDArray[np.int64]:
         """The ids of the trials; data that nobody asked for has ids of its own."""
-        return _freeze(self._rows["id"][: self._n].copy())
+        return self._column("id")
 
     def to_dataframe(self) -> pandas.DataFrame:
         """A row per told trial: id, one column per parameter, fidelity, y, cost, status.
@@ -96,17 +107,22 @@ class History:
             import pandas
         except ImportError as error:
             raise ImportError("to_dataframe needs pandas: pip install 'mfopt[dataframe]'") from error
-        columns: dict[str, Any] = {"id": self.id}
-        params = self.params
-        for name in self._names:
+        now = self.snapshot()
+        columns: dict[str, Any] = {"id": now.id}
+        params = now.params
+        for name in now._names:
             values = [point.get(name) for point in params]
             columns[column_name(name)] = pandas.Series(values, dtype=_column_type(values))
-        columns |= {"fidelity": self.fidelity, "y": self.y, "cost": self.cost, "status": self.status}
+        columns |= {"fidelity": now.fidelity, "y": now.y, "cost": now.cost, "status": now.status}
         return pandas.DataFrame(columns)
 
+    def _column(self, name: str) -> npt.NDArray[Any]:
+        n = self._n
+        return _freeze(self._rows[name][:n].copy())
+
     def __repr__(self) -> str:
-        failed = int(self._rows["failed"][: self._n].sum())
-        return f"History({self._n} rows, {failed} failed)"
+        failed = self._column("failed")
+        return f"History({len(failed)} rows, {int(failed.sum())} failed)"
 
 
 def column_name(coordinate: str) -> str:
