@@ -4,7 +4,8 @@ Each hook is a protocol with one ability. A plugin offers it by having the metho
 Whoever can use an ability asks for it by isinstance, here and nowhere else by name, so that a type checker sees both
 sides. docs/write-a-plugin.md lists all of them from this file.
 
-    of a surrogate     FusesBounds, CouplesFidelities, ModelsJointly, SharesKernel, SoftensValues
+    of a domain        HasBlocks, SnapsPoints, NamesValues, NamesArguments
+    of a surrogate     TiesScales, FusesBounds, CouplesFidelities, ModelsJointly, SharesKernel, SoftensValues
     of an acquisition  HasPieces, KeepsRecurring, CountsRows, FindsArgmax; `with_defaults` adds what is missing
     of a strategy      KnowsExhaustion
     of any plugin      DescribesOptions
@@ -19,14 +20,90 @@ from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 
-from mfopt.protocols import Acquisition, Array, BoolArray, CovariantModel, JointModel, Model, Query, Surrogate
+from mfopt.protocols import (
+    Acquisition,
+    Array,
+    Block,
+    BoolArray,
+    CovariantModel,
+    Domain,
+    JointModel,
+    Model,
+    Query,
+    Surrogate,
+)
 
 Rows: TypeAlias = tuple[Array, Array]  # points (n, dim) and their values (n,)
 
 CHUNK = 8192  # points of a finite X evaluated at once: bounds memory, results do not depend on it
 
 
+# ---------------------------------------------------------------------------------------------------- domains
+
+
+@runtime_checkable
+class HasBlocks(Protocol):
+    """A domain whose parameters are not all numbers from a continuum: it tells how each lies in the unit coordinates.
+
+    The coordinates of one parameter share a length-scale where the surrogate can (TiesScales). A maximiser keeps
+    parameters with levels on their levels.
+    """
+
+    @property
+    def blocks(self) -> tuple[Block, ...]:
+        """One per parameter, in the order of the unit coordinates."""
+
+
+@runtime_checkable
+class SnapsPoints(Protocol):
+    """A domain that knows, for any point of the cube, the point of the grid of its discrete parameters it stands for.
+
+    `contains` is True only for points that `snap` leaves as they are, so that models see what will be evaluated.
+    """
+
+    def snap(self, u: Array) -> Array:
+        """Discrete parameters at their nearest level, inactive ones at rest; constraints are not looked at."""
+
+
+@runtime_checkable
+class NamesValues(Protocol):
+    """A domain that knows its values as the user wrote them: integers, strings, booleans.
+
+    Without it params are the floats of x by their names.
+    """
+
+    def params(self, x: Array) -> dict[str, Any]:
+        """The values of a point (d,) in user units by name, as Python's own; only those that count."""
+
+
+@runtime_checkable
+class NamesArguments(Protocol):
+    """A domain whose points may be given to users' functions as params. Without it they are given x."""
+
+    @property
+    def named(self) -> bool:
+        """Whether they are, because x would not do."""
+
+
+def blocks_of(domain: Domain) -> tuple[Block, ...]:
+    """The blocks of a domain; one continuum per coordinate where it does not tell."""
+    if isinstance(domain, HasBlocks):
+        return domain.blocks
+    return tuple(Block(j, j + 1, None) for j in range(domain.dim))
+
+
 # ------------------------------------------------------------------------------------------------- surrogates
+
+
+@runtime_checkable
+class TiesScales(Protocol):
+    """A surrogate whose models can have one length-scale for several coordinates.
+
+    It is used where a parameter takes several unit coordinates: a category, one for each choice.
+    """
+
+    def tied(self, groups: Sequence[int]) -> Surrogate:
+        """The same surrogate for points whose j-th coordinate belongs to group `groups[j]`, from 0 without gaps."""
 
 
 @runtime_checkable

@@ -60,8 +60,9 @@ def maximize(
 ) -> OptimizeResult:
     """Find the largest value of the last of `functions`, with the help of the others, within `capital`.
 
-    functions   f⁽¹⁾, ..., f⁽ᴹ⁾ from cheap to expensive; each takes a point x (d,) in user units and returns a number
-    domain      mfopt.Box, mfopt.FiniteSet, or [(lo, hi), ...]
+    functions   f⁽¹⁾, ..., f⁽ᴹ⁾ from cheap to expensive; each takes a point and returns a number. The point is an array
+                x (d,) in user units; for a mfopt.Space, or candidates that are not all numbers, trial.params
+    domain      mfopt.Space, mfopt.Box, mfopt.FiniteSet, a dict of parameters, or [(lo, hi), ...]
     costs       λ_1 < ... < λ_M, one per function
     capital     the budget Λ, in the unit of the costs; None needs a time limit or a callback to end the loop
     zetas       known bounds ζ_m ≥ ‖f⁽ᴹ⁾ − f⁽ᵐ⁾‖∞, one per function (0 or None for the last); None: to be learnt
@@ -153,7 +154,8 @@ def run(
 ) -> OptimizeResult:
     """Ask `optimizer`, evaluate, tell, until it is done.
 
-    functions   one per fidelity, from cheap to expensive; each takes a point x (d,) in user units and returns a number
+    functions   one per fidelity, from cheap to expensive; each takes a point and returns a number. The point is an
+                array x (d,) in user units; for a mfopt.Space, or candidates that are not all numbers, trial.params
     resume      begin with the trials that an interrupted loop left pending; nobody else may still be evaluating them
     executor    where the evaluations run. None: here, one after the other. "threads" or "processes": started and ended
                 for this run (threads in either case if all functions are programs, mfopt.Simulator). Or any executor

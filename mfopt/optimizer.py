@@ -41,7 +41,7 @@ class Optimizer:
             opt.tell(trial, simulate(trial.x, trial.fidelity))
         print(opt.best)
 
-    domain      mfopt.Box, mfopt.FiniteSet, [(lo, hi), ...], or any object with the methods of protocols.Domain
+    domain      mfopt.Space (or a dict), mfopt.Box (or [(lo, hi), ...]), mfopt.FiniteSet, or another protocols.Domain
     costs       λ_1 < ... < λ_M, one per fidelity, the last is the target; or `fidelities`, a list of mfopt.Fidelity
     strategy    the method: the name of a plugin (`mfopt plugins` lists them), "name:option=value,...", or an instance
     surrogate   the model of the function, given in the same way; or a list of M, one per fidelity
@@ -57,7 +57,6 @@ class Optimizer:
 
     With a storage every ask and tell is durable before it returns, and other processes may ask and tell at the same
     time. What they did is read by every call that changes something, by `done` and by `refresh`.
-
     Threads may share an optimiser; each trial goes to one of them. Asks take turns. In memory a tell does not wait for
     an ask under way; with a storage it does, since an ask is one transaction. docs/parallel.md has more.
     """
@@ -116,8 +115,7 @@ class Optimizer:
         """
         if n is not None and integer(n, "n") < 1:
             raise InputError(f"n must be at least 1, got {n}")
-        count, why = 1 if n is None else n, None
-        session = self._session
+        session, count, why = self._session, 1 if n is None else n, None
         with session.asking.held:
             session.prepare(count)
             with session.ask_hold, session.ask_transaction():
@@ -158,9 +156,8 @@ class Optimizer:
         def tell(ledger: Ledger) -> list[Told]:
             told = [Told(ledger.find_pending(trial).id, y) for trial, y in given]
             self._session.check_claims(trial for trial, y in given if y is None)
-            ids = [event.id for event in told]
-            if len(set(ids)) < len(ids):
-                raise AlreadyTold(f"a trial must be told once, got trials {ids}")
+            if len({event.id for event in told}) < len(told):
+                raise AlreadyTold(f"a trial must be told once, got trials {[event.id for event in told]}")
             return told
 
         self._session.record(tell)
@@ -168,7 +165,7 @@ class Optimizer:
     def add(self, x: object, fidelity: object, y: object, cost: object = None) -> None:
         """Add values that you have already: one point, or arrays x (q, d), fidelity (q,) or one for all, y (q,).
 
-        They cost nothing unless `cost` says so (one number for all rows or one each). All of them are added or none.
+        Points may be params or a DataFrame. They cost `cost` (one for all, or each) or nothing. All are added or none.
         """
         rows = parse_data(self.domain, len(self.fidelities), x, fidelity, y, cost)
         costs = [row.cost for row in rows]
@@ -210,7 +207,7 @@ class Optimizer:
 
     @property
     def domain(self) -> Domain:
-        """X, as a Box, a FiniteSet or the object that was given."""
+        """X, as a Space, a Box, a FiniteSet or the object that was given."""
         return self._session.setup.domain
 
     @property
@@ -248,7 +245,7 @@ class Optimizer:
 
     @property
     def history(self) -> History:
-        """All that was told or added, as arrays: x, fidelity, y, cost, status, id; it grows with the run."""
+        """All that was told or added, as arrays: x, fidelity, y, cost, status, id, params; it grows with the run."""
         return self._session.ledger.history
 
     @property

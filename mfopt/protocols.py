@@ -34,6 +34,19 @@ BoolArray: TypeAlias = npt.NDArray[np.bool_]
 SAME = 1e-6
 
 
+@dataclass(frozen=True)
+class Block:
+    """The unit coordinates of one parameter of X: those from `start` up to, not including, `stop`."""
+
+    start: int
+    stop: int
+    levels: Array | None  # (L, stop − start): its values, where there are few enough to list; None: a continuum
+
+    @property
+    def coordinates(self) -> slice:
+        return slice(self.start, self.stop)
+
+
 @runtime_checkable
 class Domain(Protocol):
     """X: which points may be evaluated, and how user units map to the unit cube and back."""

@@ -46,7 +46,8 @@ ROOMS = {
     "fidelities": Room("the functions from cheap to expensive, with what is known of each", "errors checks"),
     "registry": Room("plugins by name, found through entry points", "errors hooks checks options"),
     "domains": Room(
-        "X: boxes and finite sets, constraints, user units to the unit cube and back", "errors protocols checks"
+        "X: spaces, boxes and finite sets, constraints, user units to the unit cube and back",
+        "errors protocols hooks checks",
     ),
     "theory": Room(
         "the paper's theory as functions: schedules, information gain, good sets, bounds", "errors protocols checks"
@@ -64,7 +65,7 @@ ROOMS = {
     "study": Room("an Optimizer that is opened by its name", "errors checks run storage optimizer"),
     "parallel": Room(
         "evaluations: here, in threads, in processes, in programs, on a cluster",
-        "errors protocols checks run optimizer",
+        "errors protocols checks domains run optimizer",
     ),
     "loop": Room("maximize and minimize: the whole cycle in one call", "errors checks fidelities optimizer parallel"),
     # around a run
@@ -76,7 +77,7 @@ ROOMS = {
     ),
     "plots": Room(
         "pictures of runs, of studies and of the theory",
-        "errors protocols checks domains theory run optimizer regret analysis",
+        "errors protocols hooks checks domains theory run optimizer regret analysis",
     ),
     "testing": Room(
         "conformance suites that third parties run on their plugins",

@@ -10,6 +10,7 @@ by the best target value, ζ_m by what was given or by how far target values are
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +18,7 @@ import numpy as np
 
 from mfopt.analysis.beliefs import Beliefs, fit_beliefs
 from mfopt.checks import direction_sign, one_each, real_number, show
+from mfopt.domains.params import argument_of
 from mfopt.errors import InputError
 from mfopt.optimizer import Optimizer
 from mfopt.protocols import Array
@@ -95,7 +97,7 @@ def report(
 ) -> Report:
     """Where the queries of a run went by H⁽ᵐ⁾, and whether the ζ that it was given held.
 
-    functions   f⁽¹⁾..f⁽ᴹ⁾ without noise, when they are known; each takes one point (d,) in user units
+    functions   f⁽¹⁾..f⁽ᴹ⁾ without noise, when they are known; each takes one point, as in mfopt.maximize
     optimum     f*, by default the best value seen or known
     zetas       for the sets; by default those given to the optimiser, where there are none the largest differences
     gammas      for the sets; by default γ_m = ζ_m √(λ_m/λ_{m+1})
@@ -168,9 +170,9 @@ def _evaluate(optimizer: Optimizer, functions: Sequence[Callable[[Array], Any]],
     known = one_each(functions, len(optimizer.costs), "functions, one per fidelity,")
     if not all(callable(f) for f in known):
         raise InputError(f"functions must be callable, got {show(functions)}")
-    points = optimizer.domain.decode(u)
+    given = [argument_of(optimizer.domain, x) for x in optimizer.domain.decode(u)]
     values = np.array(
-        [[real_number(f(x.copy()), f"the value of function {m}") for x in points] for m, f in enumerate(known)]
+        [[real_number(f(copy(x)), f"the value of function {m}") for x in given] for m, f in enumerate(known)]
     )
     return direction_sign(optimizer.direction) * values
 

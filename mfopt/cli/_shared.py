@@ -5,10 +5,8 @@ from __future__ import annotations
 import argparse
 import os
 import re
-from typing import Any
 
 from mfopt.errors import InputError, MfoptError
-from mfopt.optimizer import Optimizer
 from mfopt.study import Study
 
 STORAGE = "a file (study.db, sqlite:///study.db) or a database (postgresql://user@host/name)"
@@ -25,11 +23,6 @@ def add_storage(parser: argparse.ArgumentParser) -> None:
 def open_study(arguments: argparse.Namespace, lease: float | None = None, worker: str | None = None) -> Study:
     """The study that the arguments of add_storage name."""
     return Study.open(arguments.storage, arguments.study, lease=lease, worker=worker)
-
-
-def by_name(optimizer: Optimizer, x: Any) -> dict[str, float]:
-    """A point as {name: value}."""
-    return dict(zip(optimizer.domain.names, x.tolist(), strict=True))
 
 
 def check_picture(path: str) -> None:

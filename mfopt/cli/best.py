@@ -6,7 +6,7 @@ import argparse
 import json
 
 from mfopt.checks import escape
-from mfopt.cli._shared import add_storage, by_name, open_study
+from mfopt.cli._shared import add_storage, open_study
 from mfopt.cli.command import ExitCode, Subparsers
 from mfopt.errors import MfoptError
 
@@ -27,12 +27,15 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     best = study.best
     if best is None:
         raise MfoptError(f"study {study.name} has no value at the target fidelity yet")
-    x = by_name(study, best.x)
     if arguments.json:
-        print(json.dumps({"id": best.trial_id, "y": best.y, "x": x, "spent": study.spent, "capital": study.capital}))
+        print(
+            json.dumps(
+                {"id": best.trial_id, "y": best.y, "x": best.params, "spent": study.spent, "capital": study.capital}
+            )
+        )
         return ExitCode.DONE
     print(f"value  {best.y!r} (trial {best.trial_id})")
-    for name, value in x.items():
+    for name, value in best.params.items():
         print(f"  {escape(name)} = {value!r}")
     print(f"spent  {study.spent:g} of {'unlimited' if study.capital is None else f'{study.capital:g}'}")
     return ExitCode.DONE

@@ -2,9 +2,9 @@
 
 A problem is a module, or an object or a dict in a module, with these names:
 
-    domain        a mfopt.Box, a mfopt.FiniteSet, or [(lo, hi), ...]
+    domain        a mfopt.Space, Box or FiniteSet, a dict of parameters, or [(lo, hi), ...]
     costs         λ_1 < ... < λ_M; or `fidelities`, a list of mfopt.Fidelity
-    functions     f⁽¹⁾, ..., f⁽ᴹ⁾, each from a point (d,) to a number; or
+    functions     f⁽¹⁾, ..., f⁽ᴹ⁾, each from a point to a number, as in mfopt.maximize; or
     commands      an external program for each fidelity (see mfopt.parallel.simulator), or one for all of them
 
 and, if it wishes, noise and any of OPTIONS, which the command line overrides. Other names are the file's own; one that

@@ -1,8 +1,8 @@
 """Constraints: which rows of user-unit points a box keeps.
 
-SciPy's LinearConstraint and NonlinearConstraint and vectorised predicates become one small object each, with
-`holds`. There is no tolerance: a point that is kept satisfies lb ≤ g(x) ≤ ub as evaluated. An equality would
-leave a set without interior, which no sampling or search in the box can hit, so it is refused.
+SciPy's LinearConstraint and NonlinearConstraint, vectorised predicates and functions of named values become one small
+object each, with `holds`. There is no tolerance: a point that is kept satisfies lb ≤ g(x) ≤ ub as evaluated. An
+equality would leave a set without interior, which no sampling or search in the box can hit, so it is refused.
 """
 
 from __future__ import annotations
@@ -89,59 +89,26 @@ class Predicate:
         return {"kind": "predicate", "fun": _name(self.fun)}
 
 
-def centre(linear: Sequence[Linear], low: Array, high: Array) -> Array | None:
-    """The centre of the largest ball within the linear constraints and bounds; None when they have no point.
+class Named:
+    """A function of one point, its values by name, to True or False; `name_values` makes them from user units."""
 
-    Maximise r subject to A x + ‖A_i‖ r ≤ ub, A x − ‖A_i‖ r ≥ lb, after scaling the bounds to [−1, 1].
-    """
-    from scipy.optimize import linprog  # slow to import
+    def __init__(self, fun: Callable[[dict[str, Any]], object], name_values: Callable[[Array], dict[str, Any]]) -> None:
+        self.fun = fun
+        self._name_values = name_values
 
-    half, middle, rows, ends = _inequalities(linear, low, high)
-    d = len(half)
-    answer = linprog(
-        c=np.append(np.zeros(d), -1.0),
-        A_ub=np.hstack([rows, np.ones((len(rows), 1))]),
-        b_ub=ends,
-        bounds=[(-1.0, 1.0)] * d + [(0.0, None)],
-        method="highs",
-    )
-    return None if answer.x is None else np.clip(middle + half * answer.x[:-1], low, high)
+    def holds(self, x: Array) -> BoolArray:
+        return np.fromiter((self._holds_at(self._name_values(row)) for row in x), dtype=np.bool_, count=len(x))
 
+    def _holds_at(self, values: dict[str, Any]) -> bool:
+        kept = self.fun(values)
+        if not isinstance(kept, bool | np.bool_):
+            raise InputError(
+                f"a constraint must return True or False for one point, got {show(kept)} from {_name(self.fun)}"
+            )
+        return bool(kept)
 
-def vertices(linear: Sequence[Linear], low: Array, high: Array) -> Array:
-    """Vertices of the linear constraints and bounds that lie far apart, (k, d): the ends in random directions."""
-    from scipy.optimize import linprog  # slow to import
-
-    half, middle, rows, ends = _inequalities(linear, low, high)
-    d = len(half)
-    towards = np.random.default_rng(0).standard_normal((d + 2, d))
-    found = []
-    for direction in np.concatenate([towards, -towards]):
-        answer = linprog(c=-direction, A_ub=rows, b_ub=ends, bounds=[(-1.0, 1.0)] * d, method="highs")
-        if answer.x is not None:
-            found.append(np.clip(middle + half * answer.x, low, high))
-    return np.array(found).reshape(-1, d)
-
-
-def _inequalities(linear: Sequence[Linear], low: Array, high: Array) -> tuple[Array, Array, Array, Array]:
-    """(half, middle, A, b): A z ≤ b with rows of length 1, for x = middle + half z, the bounds |z| ≤ 1 among them."""
-    half, middle = 0.5 * high - 0.5 * low, 0.5 * high + 0.5 * low
-    d = len(half)
-    a = np.concatenate([one.a for one in linear])
-    shift = a @ middle
-    rows = np.concatenate([a * half, np.eye(d)])
-    lb = np.concatenate([np.concatenate([one.lb for one in linear]) - shift, np.full(d, -1.0)])
-    ub = np.concatenate([np.concatenate([one.ub for one in linear]) - shift, np.full(d, 1.0)])
-    norms = np.linalg.norm(rows, axis=1)
-    norms[norms == 0.0] = 1.0
-    above, below = np.isfinite(ub), np.isfinite(lb)
-    unit = rows / norms[:, None]
-    return (
-        half,
-        middle,
-        np.concatenate([unit[above], -unit[below]]),
-        np.concatenate([(ub / norms)[above], (-lb / norms)[below]]),
-    )
+    def describe(self) -> Mapping[str, Any]:
+        return {"kind": "predicate", "fun": _name(self.fun)}
 
 
 def as_constraints(given: object, d: int) -> tuple[Constraint, ...]:
@@ -149,10 +116,11 @@ def as_constraints(given: object, d: int) -> tuple[Constraint, ...]:
     if given is None:
         return ()
     each = given if isinstance(given, Sequence) and not isinstance(given, str) else [given]
-    return tuple(_as_constraint(one, d) for one in each)
+    return tuple(as_constraint(one, d) for one in each)
 
 
-def _as_constraint(given: object, d: int) -> Constraint:
+def as_constraint(given: object, d: int) -> Constraint:
+    """SciPy's constraint or a vectorised predicate, for points of `d` coordinates."""
     from scipy.optimize import LinearConstraint, NonlinearConstraint  # slow to import
 
     if isinstance(given, LinearConstraint):

@@ -14,9 +14,8 @@ from typing import Any
 
 from mfopt.errors import ExecutorError, InputError, WorkerLost
 from mfopt.parallel.dask_workers import DaskWorkers, Worker
-from mfopt.parallel.evaluation import Evaluation, Function, Outcome, evaluate_pickled, pickle_task
+from mfopt.parallel.evaluation import Evaluation, Function, Outcome, Point, evaluate_pickled, pickle_task
 from mfopt.parallel.pools import submit_to
-from mfopt.protocols import Array
 
 _LOSSES = 3  # workers that an evaluation may lose while it is alone on them, before it has failed
 _SENDINGS = 25  # after as many the cluster itself is at fault
@@ -79,7 +78,7 @@ class DaskPool:
     def workers(self) -> int:
         return self._workers.count
 
-    def submit(self, function: Function, x: Array, what: str) -> Future[Outcome]:
+    def submit(self, function: Function, x: Point, what: str) -> Future[Outcome]:
         # Pickled by us: a worker that cannot import what Dask sends it falls silent.
         sent = _Sent(Evaluation(), pickle_task(function, x, what, self._dumps), Future())
         self._send(sent)

@@ -22,6 +22,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Any
 
+from mfopt.domains.params import argument_of
 from mfopt.errors import (
     AlreadyTold,
     EvaluationError,
@@ -40,6 +41,7 @@ from mfopt.parallel.leases import renew_leases
 from mfopt.parallel.pools import Pool
 from mfopt.parallel.progress import Progress
 from mfopt.parallel.rules import Rules
+from mfopt.parallel.simulator import Simulator
 from mfopt.parallel.status import Status
 from mfopt.protocols import Array
 from mfopt.run.trial import Trial
@@ -190,10 +192,17 @@ class Engine:
 
     def _start(self, task: _Task) -> None:
         trial = task.trial
-        what = f"the value of function {trial.fidelity} at {trial.x.tolist()}"
+        function = self._functions[trial.fidelity]
+        domain = self._optimizer.domain
+        given = (
+            function.rename(trial.params, domain.names)  # a program is always given names and native values
+            if isinstance(function, Simulator)
+            else argument_of(domain, trial.x)
+        )
+        shown = given if isinstance(given, dict) else given.tolist()
         task.tries += 1
         task.started = time.monotonic()
-        task.future = self._pool.submit(self._functions[trial.fidelity], trial.x.copy(), what)
+        task.future = self._pool.submit(function, given, f"the value of function {trial.fidelity} at {shown}")
         self._running[task.future] = task
         task.future.add_done_callback(self._done.put)
 

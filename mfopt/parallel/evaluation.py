@@ -7,13 +7,14 @@ import traceback
 from collections.abc import Callable
 from concurrent.futures import CancelledError, Future
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 from mfopt.checks import objective_value, show
 from mfopt.errors import EvaluationError, ExecutorError, WorkerLost
 from mfopt.protocols import Array
 
-Function = Callable[[Array], Any]
+Point: TypeAlias = Array | dict[str, Any]  # what a function is given: x in user units, or params
+Function = Callable[[Any], Any]  # of a Point
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,7 @@ def take_outcome(future: Future[Outcome]) -> Outcome:
         raise ExecutorError(f"the executor gave up an evaluation: {type(error).__name__}: {error}") from error
 
 
-def evaluate(function: Function, x: Array, what: str) -> Outcome:
+def evaluate(function: Function, x: Point, what: str) -> Outcome:
     """The function's value, if it is one."""
     try:
         return objective_value(function(x), what)
@@ -59,7 +60,7 @@ def evaluate(function: Function, x: Array, what: str) -> Outcome:
         return Failure(exception)
 
 
-def evaluate_far(function: Function, x: Array, what: str) -> Outcome:
+def evaluate_far(function: Function, x: Point, what: str) -> Outcome:
     """The same in another process: only what certainly can be sent back is sent back."""
     try:
         outcome = evaluate(function, x, what)
@@ -88,7 +89,7 @@ def evaluate_pickled(task: bytes) -> Outcome:
     return evaluate_far(function, x, what)
 
 
-def pickle_task(function: Function, x: Array, what: str, dumps: Callable[[object], bytes] = pickle.dumps) -> bytes:
+def pickle_task(function: Function, x: Point, what: str, dumps: Callable[[object], bytes] = pickle.dumps) -> bytes:
     """What evaluate_pickled takes; an ExecutorError when it cannot be made."""
     try:
         return dumps((function, x, what))

@@ -29,6 +29,7 @@ from mfopt.parallel.evaluation import (
     Failure,
     Function,
     Outcome,
+    Point,
     evaluate,
     evaluate_far,
     evaluate_pickled,
@@ -36,7 +37,6 @@ from mfopt.parallel.evaluation import (
 )
 from mfopt.parallel.process_pool import ProcessPool
 from mfopt.parallel.simulator import Simulator
-from mfopt.protocols import Array
 
 _T = TypeVar("_T")
 
@@ -48,7 +48,7 @@ class Pool(Protocol):
     def workers(self) -> int:
         """How many evaluations may run at once; falls when workers are lost for good, may rise when they return."""
 
-    def submit(self, function: Function, x: Array, what: str) -> Future[Outcome]:
+    def submit(self, function: Function, x: Point, what: str) -> Future[Outcome]:
         """Start an evaluation of function(x), whose value is called `what` in messages."""
 
     def abandon(self, future: Future[Outcome]) -> bool:
@@ -97,7 +97,7 @@ class InlinePool:
 
     workers = 1
 
-    def submit(self, function: Function, x: Array, what: str) -> Future[Outcome]:
+    def submit(self, function: Function, x: Point, what: str) -> Future[Outcome]:
         future: Future[Outcome] = Future()
         future.set_result(evaluate(function, x, what))
         return future
@@ -119,7 +119,7 @@ class ThreadPool:
     def __init__(self, workers: int) -> None:
         self.workers = workers
 
-    def submit(self, function: Function, x: Array, what: str) -> Future[Outcome]:
+    def submit(self, function: Function, x: Point, what: str) -> Future[Outcome]:
         future = Evaluation(time.monotonic())
 
         def work() -> None:
@@ -150,7 +150,7 @@ class ExecutorPool:
         # Such a pool breaks when its processes cannot unpickle something, and reports late what it cannot pickle.
         self._pickles = isinstance(executor, concurrent.futures.ProcessPoolExecutor)
 
-    def submit(self, function: Function, x: Array, what: str) -> Future[Outcome]:
+    def submit(self, function: Function, x: Point, what: str) -> Future[Outcome]:
         if self._pickles:
             return submit_to(self._executor, evaluate_pickled, pickle_task(function, x, what))
         return submit_to(self._executor, evaluate_far, function, x, what)

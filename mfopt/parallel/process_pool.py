@@ -22,9 +22,8 @@ from multiprocessing.process import BaseProcess
 from typing import Any
 
 from mfopt.errors import ExecutorError, WorkerLost
-from mfopt.parallel.evaluation import Evaluation, Function, Outcome, evaluate_pickled, pickle_task
+from mfopt.parallel.evaluation import Evaluation, Function, Outcome, Point, evaluate_pickled, pickle_task
 from mfopt.parallel.orphans import die_with_parent
-from mfopt.protocols import Array
 
 _PATIENCE = 10.0  # seconds for a process to end
 
@@ -56,7 +55,7 @@ class ProcessPool:
         self._busy: dict[Future[Outcome], _Worker] = {}
         self._lock = threading.Lock()
 
-    def submit(self, function: Function, x: Array, what: str) -> Future[Outcome]:
+    def submit(self, function: Function, x: Point, what: str) -> Future[Outcome]:
         task = pickle_task(function, x, what)
         future = Evaluation()
         with self._lock:

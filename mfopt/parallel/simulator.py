@@ -10,7 +10,7 @@ import signal
 import subprocess
 import threading
 import weakref
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -34,9 +34,10 @@ class Simulator:
 
     A program does not outlive the process that started it, even if that is killed (not on Windows).
 
-    It reads one JSON object from stdin, {"x": {name: value, ...}, "fidelity": 0, "name": "coarse"}, and prints the
-    value as the last line of stdout: a number, or a JSON object with a number "value". Whatever it prints before is
-    ignored. Any other last line, and an exit code other than 0, is an EvaluationError with the last line of stderr.
+    It reads one JSON object from stdin, {"x": {name: value, ...}, "fidelity": 0, "name": "coarse"}, in which x is
+    trial.params: integers are integers, categories strings, what does not count is left out. It prints the value as the
+    last line of stdout: a number, or a JSON object with a number "value". Whatever it prints before is ignored. Any
+    other last line, and an exit code other than 0, is an EvaluationError with the last line of stderr.
     """
 
     def __init__(
@@ -72,8 +73,15 @@ class Simulator:
         """Kill every run that is under way."""
         _kill_all(self._running, self._starting)
 
-    def __call__(self, x: Array) -> float:
-        given = {"x": dict(zip(self.names, x.tolist(), strict=True)), "fidelity": self.fidelity, "name": self.name}
+    def rename(self, params: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
+        """The params of a domain whose parameters have these names, by the program's own names for them."""
+        own = dict(zip(names, self.names, strict=True))
+        return {own[name]: value for name, value in params.items()}
+
+    def __call__(self, x: Array | Mapping[str, Any]) -> float:
+        """The value at a point: params, as a loop gives it, or an array (d,) in the order of the names."""
+        values = x if isinstance(x, Mapping) else dict(zip(self.names, x.tolist(), strict=True))
+        given = {"x": values, "fidelity": self.fidelity, "name": self.name}
         with self._starting:
             process = subprocess.Popen(
                 self.command,

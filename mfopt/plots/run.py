@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from mfopt.optimizer import Optimizer
+from mfopt.plots.axis import Axis
 from mfopt.regret import simple_regret
 
 COLOURS = ("#4477aa", "#ccbb44", "#66ccee", "#228833", "#aa3377")  # cheap fidelities, cheapest first
@@ -45,9 +46,10 @@ def _draw_queries(axes: Any, optimizer: Optimizer) -> None:
     names = fidelity_names(optimizer)
     two = len(optimizer.domain.names) == 2
     capital = np.cumsum(history.cost)
+    sides = [Axis(optimizer.domain, j) for j in range(2)] if two else []
     for m, name in enumerate(names):
         rows = history.fidelity == m
-        x, y = (history.x[rows, 0], history.x[rows, 1]) if two else (capital[rows], history.y[rows])
+        x, y = (side.place(history.x[rows, side.j]) for side in sides) if two else (capital[rows], history.y[rows])
         target = m == len(names) - 1
         axes.scatter(
             x,
@@ -60,10 +62,14 @@ def _draw_queries(axes: Any, optimizer: Optimizer) -> None:
         )
     best = optimizer.best
     if two and best is not None:
-        axes.scatter(*best.x, marker="*", s=260, color="black", zorder=20, label=f"best: {best.y:.6g}")
+        here = [side.place(best.x[side.j : side.j + 1]) for side in sides]
+        axes.scatter(*here, marker="*", s=260, color="black", zorder=20, label=f"best: {best.y:.6g}")
     axes.set_title("Where it queried" if two else "Values")
-    axes.set_xlabel(optimizer.domain.names[0] if two else "capital spent")
-    axes.set_ylabel(optimizer.domain.names[1] if two else "value")
+    if two:
+        sides[0].label(axes, "x")
+        sides[1].label(axes, "y")
+    else:
+        axes.set(xlabel="capital spent", ylabel="value")
     axes.legend(fontsize=8)
 
 

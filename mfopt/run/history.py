@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -24,10 +25,13 @@ class History:
     """Append-only. Every array is the reader's own copy: writing to it is refused and could change nothing here.
 
     A thread may read while another appends: the number of rows is read before the arrays, and written after them.
+
+    `name_values` makes {name: native value} from a point in user units; without it the values are the floats of x.
     """
 
-    def __init__(self, names: tuple[str, ...]) -> None:
+    def __init__(self, names: tuple[str, ...], name_values: Callable[[Array], dict[str, Any]] | None = None) -> None:
         self._names = names
+        self._name_values = name_values
         self._n = 0
         self._x = np.empty((16, len(names)))
         self._rows = np.empty(16, dtype=_COLUMNS)
@@ -44,7 +48,7 @@ class History:
     def snapshot(self) -> History:
         """The rows that there are now: its columns stay of one length, whatever other threads tell meanwhile."""
         kept = History.__new__(History)
-        kept._names, kept._n = self._names, self._n
+        kept._names, kept._n, kept._name_values = self._names, self._n, self._name_values
         kept._x, kept._rows = self._x, self._rows  # with at least as many rows, of which the first never change
         return kept
 
@@ -61,6 +65,14 @@ class History:
         """(n, d), in user units."""
         n = self._n
         return _freeze(self._x[:n].copy())
+
+    @property
+    def params(self) -> list[dict[str, Any]]:
+        """Each point by name, as native Python values; parameters that do not count there are left out."""
+        points = self.x
+        if self._name_values is None:
+            return [dict(zip(self._names, x, strict=True)) for x in points.tolist()]
+        return [self._name_values(x) for x in points]
 
     @property
     def fidelity(self) -> npt.NDArray[np.int64]:
@@ -87,16 +99,21 @@ class History:
         return self._column("id")
 
     def to_dataframe(self) -> pandas.DataFrame:
-        """A row per told trial: id, one column per coordinate, fidelity, y, cost, status."""
+        """A row per told trial: id, one column per parameter, fidelity, y, cost, status.
+
+        Parameters have their native values; one that does not count is a missing value.
+        """
         try:
             import pandas
         except ImportError as error:
             raise ImportError("to_dataframe needs pandas: pip install 'mfopt[dataframe]'") from error
-        told = self.snapshot()
-        columns: dict[str, npt.NDArray[Any]] = {"id": told.id}
-        for name, column in zip(self._names, told.x.T, strict=True):
-            columns[column_name(name)] = column
-        columns |= {"fidelity": told.fidelity, "y": told.y, "cost": told.cost, "status": told.status}
+        now = self.snapshot()
+        columns: dict[str, Any] = {"id": now.id}
+        params = now.params
+        for name in now._names:
+            values = [point.get(name) for point in params]
+            columns[column_name(name)] = pandas.Series(values, dtype=_column_type(values))
+        columns |= {"fidelity": now.fidelity, "y": now.y, "cost": now.cost, "status": now.status}
         return pandas.DataFrame(columns)
 
     def _column(self, name: str) -> npt.NDArray[Any]:
@@ -111,6 +128,16 @@ class History:
 def column_name(coordinate: str) -> str:
     """What a coordinate is called in a table: its own name, unless another column has that."""
     return f"x.{coordinate}" if coordinate in RESERVED else coordinate
+
+
+def _column_type(values: Sequence[Any]) -> str | None:
+    """The type of a data frame's column: integers and booleans stay what they are beside missing values."""
+    kinds = {type(value) for value in values}
+    if kinds <= {float, type(None)}:
+        return "float64"
+    if kinds == {int, type(None)}:
+        return "Int64"
+    return "boolean" if kinds == {bool, type(None)} else None
 
 
 def _freeze(array: AnyArray) -> AnyArray:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mfopt.checks import LARGEST, integer, objective_value, one_each, one_or_each, real_array, real_number, show
+from mfopt.domains.params import is_frame, params_of_frame
 from mfopt.errors import InputError
 from mfopt.protocols import Array, Domain
 
@@ -48,7 +49,8 @@ def parse_data(domain: Domain, count: int, x: object, fidelity: object, y: objec
         raise InputError(
             f"y must be finite and at most {LARGEST} in size, got {show(values.tolist())}; leave failed evaluations out"
         )
-    given = [x] if values.ndim == 0 else one_each(x, values.size, "x")
+    points_given = params_of_frame(x) if is_frame(x) else x
+    given = [x] if values.ndim == 0 else one_each(points_given, values.size, "x")
     levels = [_parse_fidelity(m, count) for m in one_or_each(fidelity, len(given), "fidelity")]
     costs = [real_number(c, "cost") + 0.0 for c in one_or_each(0.0 if cost is None else cost, len(given), "cost")]
     points = [domain.validate(row) for row in given]

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from mfopt.checks import integer
+from mfopt.domains.params import namer_of
 from mfopt.errors import AlreadyTold, Exhausted, UnknownTrial
 from mfopt.fidelities import Fidelity
 from mfopt.protocols import Array, Domain, Query, Record, View
@@ -39,7 +40,8 @@ class Ledger:
         self._sign = sign
         self._seed = seed
         self.capital = Capital(capital, self.costs)
-        self.history = History(domain.names)
+        self._params_of = namer_of(domain)
+        self.history = History(domain.names, self._params_of)
         self.best: Best | None = None
         self.next_id = 0
         self.exhausted: Exhausted | None = None  # what the strategy last said, until something new is told
@@ -85,7 +87,8 @@ class Ledger:
 
     def hand_out(self, event: Asked) -> Trial:
         """Enter an ask that the strategy has just answered itself; the trial that is pending now."""
-        trial = Trial(event.id, event.x, event.fidelity, event.cost, self._domain.locate(event.u), event.reason)
+        index, params = self._domain.locate(event.u), self._params_of(event.x)
+        trial = Trial(event.id, event.x, event.fidelity, event.cost, index, event.reason, params)
         self._pending[event.id] = trial, Query(event.id, event.u, event.fidelity)
         self.capital.promise(event.fidelity)
         self.next_id = event.id + 1
@@ -98,7 +101,7 @@ class Ledger:
         if m == len(self.costs) - 1:
             self._used.add(index)
             if y is not None and (self.best is None or self._sign * y > self._sign * self.best.y):
-                self.best = Best(x, y, id)
+                self.best = Best(x, y, id, self._params_of(x))
 
     def withdraw(self, id: int) -> None:
         """Undo an ask, the latest that is pending: its trial never reached anybody."""
@@ -145,7 +148,9 @@ class Ledger:
         if id not in self._pending:
             raise UnknownTrial(f"a trial must be pending to be told, got {id}; pending are {list(self._pending)}")
         ours = self.trial(id)
-        if isinstance(trial, Trial) and (trial.fidelity != ours.fidelity or not np.array_equal(trial.x, ours.x)):
+        if isinstance(trial, Trial) and (
+            trial.fidelity != ours.fidelity or not np.array_equal(trial.x, ours.x, equal_nan=True)
+        ):
             raise UnknownTrial(f"a trial must come from this optimiser, got another one's trial {id}")
         return ours
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from mfopt.protocols import Array
@@ -18,6 +18,7 @@ class Trial:
     cost: float
     index: int | None  # row of the user's candidates; None when X is not finite
     reason: Any  # why this point and this fidelity; print it
+    params: dict[str, Any] = field(repr=False)  # x by name, as native Python values
     claim: int | None = None  # in a study: how often the trial had been handed out when you got it
 
 
@@ -28,3 +29,4 @@ class Best:
     x: Array  # (d,), in user units, read-only
     y: float
     trial_id: int
+    params: dict[str, Any] = field(repr=False)  # x by name, as native Python values

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
@@ -21,14 +21,19 @@ from mfopt import registry
 from mfopt.checks import direction_sign, escape, printable_name, real_number, show
 from mfopt.domains import as_domain
 from mfopt.domains.box import Box
-from mfopt.domains.dimensions import Real
+from mfopt.domains.discrete import Categorical
 from mfopt.domains.finite import FiniteSet
+from mfopt.domains.rebuild import rebuild_product
+from mfopt.domains.space import Space
+from mfopt.domains.table import Table
 from mfopt.errors import InputError, PluginError, StorageDamaged, StudyMismatch
 from mfopt.fidelities import Fidelity, as_fidelities
 from mfopt.protocols import Domain
 from mfopt.run.setup import Setup
 from mfopt.storage.missing import MissingDomain, MissingPlugin
 from mfopt.storage.store import Header, Store
+
+_INTEGERS = "integers"  # columns of a finite set; studies of older versions do not say
 
 
 def study_name(name: object) -> str:
@@ -55,6 +60,8 @@ def describe(setup: Setup) -> tuple[dict[str, Any], dict[str, bytes]]:
 def compare(name: str, stored: Mapping[str, Any], given: Mapping[str, Any]) -> None:
     """A StudyMismatch with all differences unless the two are the same."""
     here, there = _flatten("", given), _flatten("", stored)
+    if f"domain.{_INTEGERS}" not in there:
+        here.pop(f"domain.{_INTEGERS}", None)
     differences = [
         f"{escape(key)}: stored {_show(there, key)}, given {_show(here, key)}"
         for key in [*there, *(key for key in here if key not in there)]
@@ -105,14 +112,9 @@ def _describe_domain(domain: Domain) -> tuple[Mapping[str, Any], dict[str, bytes
     if type(domain) is FiniteSet:
         points = np.ascontiguousarray(domain.decode(domain.points), dtype="<f8").tobytes()
         rows = np.ascontiguousarray(domain.rows, dtype="<i8").tobytes()
-        described = {
-            "kind": "finite",
-            "names": list(domain.names),
-            "count": len(domain),
-            "sha256": hashlib.sha256(points + rows).hexdigest(),
-        }
-        return described, {"points": points, "rows": rows}
-    if type(domain) is Box:
+        size = {"count": len(domain), "sha256": hashlib.sha256(points + rows).hexdigest()}
+        return {**domain.describe_columns(), **size}, {"points": points, "rows": rows}
+    if type(domain) in (Box, Space):
         return domain.describe(), {}
     if isinstance(domain, MissingDomain):
         return domain.spec, {}
@@ -128,17 +130,7 @@ def _describe_domain(domain: Domain) -> tuple[Mapping[str, Any], dict[str, bytes
 def _rebuild_domain(store: Store, name: str, spec: Mapping[str, Any]) -> Domain:
     if spec["kind"] == "finite":
         return _rebuild_finite(store, name, spec)
-    constraints = spec.get("constraints", [])
-    expressible = spec["kind"] == "box" and all(one["kind"] == "linear" for one in constraints)
-    if not expressible or any(one["kind"] != "real" for one in spec["dimensions"]):
-        return MissingDomain(name, spec)
-    dimensions = [Real(one["name"], one["lo"], one["hi"], one["log"]) for one in spec["dimensions"]]
-    if not constraints:
-        return Box(dimensions)
-    from scipy.optimize import LinearConstraint  # slow to import
-
-    linear = [LinearConstraint(one["A"], _to_floats(one["lb"]), _to_floats(one["ub"])) for one in constraints]
-    return Box(dimensions, constraints=linear)
+    return rebuild_product(spec) or MissingDomain(name, spec)
 
 
 def _rebuild_finite(store: Store, name: str, spec: Mapping[str, Any]) -> FiniteSet:
@@ -150,7 +142,10 @@ def _rebuild_finite(store: Store, name: str, spec: Mapping[str, Any]) -> FiniteS
     # Repeated candidates were dropped; a repetition of the first in their places keeps the user's numbers of rows.
     candidates = np.repeat(values[:1], rows[-1] + 1, axis=0)
     candidates[rows] = values
-    return FiniteSet(candidates, names=spec["names"])
+    names, choices, logs = tuple(spec["names"]), spec.get("choices", {}), spec.get("log", [])
+    categories = tuple(Categorical(choices[one]) if one in choices else None for one in names)
+    integers = tuple(one in spec.get(_INTEGERS, []) for one in names)
+    return FiniteSet(Table(candidates, names, categories, integers), log=[one in logs for one in names])
 
 
 # ---------------------------------------------------------------------------------------------------- plugins
@@ -207,10 +202,6 @@ def _to_plain(value: Any) -> Any:
     if isinstance(value, float) and not np.isfinite(value):
         return str(value)
     return value
-
-
-def _to_floats(values: Sequence[Any]) -> list[float]:
-    return [float(value) for value in values]
 
 
 def _flatten(path: str, value: Any) -> dict[str, Any]:

@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from mfopt.checks import escape
-from mfopt.cli._shared import by_name
+from mfopt.domains.params import params_of
 from mfopt.optimizer import Optimizer
 from mfopt.study import Study
 
@@ -28,11 +28,11 @@ def announce(optimizer: Optimizer, resumed: bool) -> None:
 def print_json(optimizer: Optimizer, result: OptimizeResult) -> None:
     """The result for programs."""
     failures = [
-        {"id": one.trial_id, "fidelity": one.fidelity, "x": by_name(optimizer, one.x), "message": one.message}
+        {"id": one.trial_id, "fidelity": one.fidelity, "x": params_of(optimizer.domain, one.x), "message": one.message}
         for one in result.failures
     ]
     found = {
-        "x": None if result.x is None else by_name(optimizer, result.x),
+        "x": None if result.x is None else params_of(optimizer.domain, result.x),
         "value": None if result.x is None else result.fun,
         "status": int(result.status),
         "message": result.message,
@@ -50,7 +50,7 @@ def print_result(optimizer: Optimizer, result: OptimizeResult, picture: str | No
     print(f"ended    {result.message}")
     if result.x is not None:
         print(f"best     {result.fun!r}")
-        for name, value in by_name(optimizer, result.x).items():
+        for name, value in params_of(optimizer.domain, result.x).items():
             print(f"  {escape(name)} = {value!r}")
     names = [fidelity.name for fidelity in optimizer.fidelities]
     queries = ", ".join(f"{count} at {escape(name)}" for name, count in zip(names, result.nfev_at, strict=True))
