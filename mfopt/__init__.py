@@ -23,6 +23,7 @@ from mfopt.domains.dimensions import Real
 from mfopt.domains.finite import FiniteSet
 from mfopt.errors import (
     AlreadyTold,
+    CopyRefused,
     DomainError,
     EmptyDomain,
     EvaluationError,
@@ -33,6 +34,7 @@ from mfopt.errors import (
     MfoptError,
     NewerSchema,
     NotAStorage,
+    NoValue,
     PluginError,
     ReplayWarning,
     StorageBusy,
@@ -51,7 +53,7 @@ from mfopt.fidelities import Fidelity
 from mfopt.loop import maximize, minimize
 from mfopt.optimizer import Optimizer
 from mfopt.parallel.simulator import Simulator
-from mfopt.run.trial import Best, Trial
+from mfopt.run.trial import Best, Recommendation, Trial
 from mfopt.study import Study
 
 __version__ = version("mfopt")
@@ -60,6 +62,7 @@ __all__ = [
     "AlreadyTold",
     "Best",
     "Box",
+    "CopyRefused",
     "DomainError",
     "EmptyDomain",
     "EvaluationError",
@@ -71,10 +74,12 @@ __all__ = [
     "InputError",
     "MfoptError",
     "NewerSchema",
+    "NoValue",
     "NotAStorage",
     "Optimizer",
     "PluginError",
     "Real",
+    "Recommendation",
     "ReplayWarning",
     "Simulator",
     "StorageBusy",

@@ -25,6 +25,14 @@ class AlreadyTold(InputError):
     """The trial's outcome is known already."""
 
 
+class NoValue(MfoptError):
+    """Nothing was told yet that a prediction could be made from."""
+
+
+class CopyRefused(MfoptError, TypeError):
+    """An optimiser with a storage cannot be pickled or copied."""
+
+
 class EmptyDomain(MfoptError):
     """No point of X could be found. `draws` counts the random points that were tried."""
 

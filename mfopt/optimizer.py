@@ -4,6 +4,8 @@
     tell   the trial's value (or failure) goes into the history and to the strategy; its cost is spent
     add    values that nobody asked for are treated in the same way
 
+What a run says of its functions, predict and recommend, is in run/answers.py.
+
 Each of these is an event (run/events.py). The session (run/session.py) writes it to a log, in memory or in a storage,
 enters it in the ledger (run/ledger.py), which holds the state, and shows it to the strategy (run/strategist.py).
 
@@ -23,6 +25,7 @@ from mfopt.errors import AlreadyTold, Exhausted, InputError
 from mfopt.fidelities import Fidelity
 from mfopt.hooks import TurnsSign
 from mfopt.protocols import Array, Domain
+from mfopt.run.answers import Answers
 from mfopt.run.events import Added, Asked, Told
 from mfopt.run.history import History
 from mfopt.run.inputs import parse_data, parse_outcome
@@ -32,7 +35,7 @@ from mfopt.run.setup import Setup
 from mfopt.run.trial import Best, Trial
 
 
-class Optimizer:
+class Optimizer(Answers):
     """Decides where (x) and how accurately (fidelity) to evaluate next; the user's code evaluates.
 
         opt = mfopt.Optimizer([(0, 1), (0, 1)], costs=[1.0, 10.0], capital=200.0)
@@ -57,6 +60,8 @@ class Optimizer:
 
     With a storage every ask and tell is durable before it returns, and other processes may ask and tell at the same
     time. What they did is read by every call that changes something, by `done` and by `refresh`.
+
+    Without one an optimiser can be pickled and deep-copied: the copy goes on exactly as the original would.
     """
 
     def __init__(

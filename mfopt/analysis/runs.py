@@ -15,11 +15,11 @@ from typing import Any
 
 import numpy as np
 
-from mfopt.analysis.beliefs import Beliefs, fit_beliefs
 from mfopt.checks import direction_sign, one_each, real_number, show
 from mfopt.errors import InputError
 from mfopt.optimizer import Optimizer
 from mfopt.protocols import Array
+from mfopt.run.beliefs import Beliefs, fit_beliefs
 from mfopt.run.tables import align
 from mfopt.theory.confidence import gamma_from_zeta
 from mfopt.theory.contract import Violation, violations
@@ -102,7 +102,7 @@ def report(
     surrogate   estimates the functions when they are not known
     """
     history, costs = optimizer.history, optimizer.costs
-    models = fit_beliefs(optimizer, surrogate)
+    models = fit_beliefs(optimizer, optimizer.history, surrogate)
     look = optimizer.domain.sample(_LOOK, np.random.default_rng(rng))
     # One column per query, then one per point for the volumes.
     u = np.vstack([optimizer.domain.encode(history.x), look])

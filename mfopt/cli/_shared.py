@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import argparse
 import re
-from typing import Any
 
 from mfopt import registry
 from mfopt.errors import MfoptError
-from mfopt.optimizer import Optimizer
 from mfopt.options import parse_options
 from mfopt.study import Study
 
@@ -32,11 +30,6 @@ def read_plugin(group: str, given: str) -> object:
     """What an Optimizer takes for a name, or for a name with options (see mfopt.options)."""
     name, options = parse_options(given)
     return registry.make(group, name, options) if options else name
-
-
-def by_name(optimizer: Optimizer, x: Any) -> dict[str, float]:
-    """A point as {name: value}."""
-    return dict(zip(optimizer.domain.names, x.tolist(), strict=True))
 
 
 def check_matplotlib() -> None:

@@ -6,7 +6,7 @@ import argparse
 import json
 import sys
 
-from mfopt.cli._shared import add_storage, by_name, open_study
+from mfopt.cli._shared import add_storage, open_study
 from mfopt.cli.command import ExitCode, Subparsers
 from mfopt.errors import Exhausted
 from mfopt.run.trial import Trial
@@ -62,7 +62,7 @@ def _as_json(study: Study, trial: Trial) -> str:
             "name": study.fidelities[trial.fidelity].name,
             "cost": trial.cost,
             "index": trial.index,
-            "x": by_name(study, trial.x),
+            "x": trial.params,
             "reason": str(trial.reason),
         },
         ensure_ascii=False,

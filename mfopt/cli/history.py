@@ -8,8 +8,9 @@ import json
 import sys
 from typing import Any
 
-from mfopt.cli._shared import add_storage, by_name, open_study
+from mfopt.cli._shared import add_storage, open_study
 from mfopt.cli.command import ExitCode, Subparsers
+from mfopt.domains.dimensions import params_of
 from mfopt.run.history import column_name
 from mfopt.run.tables import align
 from mfopt.study import Study
@@ -53,7 +54,7 @@ def _list_trials(study: Study, pending: bool) -> list[dict[str, Any]]:
     rows = [
         {
             "id": int(id),
-            "x": by_name(study, x),
+            "x": params_of(study.domain, x),
             "fidelity": int(m),
             "y": float(y) if status == "ok" else None,
             "cost": float(cost),
@@ -64,7 +65,7 @@ def _list_trials(study: Study, pending: bool) -> list[dict[str, Any]]:
     for trial in study.pending if pending else []:
         row: dict[str, Any] = {
             "id": trial.id,
-            "x": by_name(study, trial.x),
+            "x": trial.params,
             "fidelity": trial.fidelity,
             "y": None,
             "cost": trial.cost,

@@ -15,7 +15,7 @@ import numpy as np
 
 from mfopt.checks import real_number
 from mfopt.errors import DomainError, InputError
-from mfopt.protocols import Array
+from mfopt.protocols import Array, Domain
 
 
 @runtime_checkable
@@ -116,3 +116,8 @@ class Real:
 
     def describe(self) -> Mapping[str, Any]:
         return {"kind": "real", "name": self.name, "lo": self.lo, "hi": self.hi, "log": self.log}
+
+
+def params_of(domain: Domain, x: Array) -> dict[str, Any]:
+    """The coordinates of x, in user units, by name, as native Python values: what a user's function may be given."""
+    return dict(zip(domain.names, x.tolist(), strict=True))

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from mfopt.checks import integer
+from mfopt.domains.dimensions import params_of
 from mfopt.errors import AlreadyTold, Exhausted, UnknownTrial
 from mfopt.fidelities import Fidelity
 from mfopt.protocols import Array, Domain, Query, Record, View
@@ -85,7 +86,8 @@ class Ledger:
 
     def hand_out(self, event: Asked) -> Trial:
         """Enter an ask that the strategy has just answered itself; the trial that is pending now."""
-        trial = Trial(event.id, event.x, event.fidelity, event.cost, self._domain.locate(event.u), event.reason)
+        index, params = self._domain.locate(event.u), params_of(self._domain, event.x)
+        trial = Trial(event.id, event.x, event.fidelity, event.cost, index, event.reason, params)
         self._pending[event.id] = trial, Query(event.id, event.u, event.fidelity)
         self.capital.promise(event.fidelity)
         self.next_id = event.id + 1
@@ -98,7 +100,7 @@ class Ledger:
         if m == len(self.costs) - 1:
             self._used.add(index)
             if y is not None and (self.best is None or self._sign * y > self._sign * self.best.y):
-                self.best = Best(x, y, id)
+                self.best = Best(x, y, id, params_of(self._domain, x))
 
     def withdraw(self, id: int) -> None:
         """Undo the last ask: its trial never reached anybody."""

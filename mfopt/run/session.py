@@ -15,9 +15,10 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 
-from mfopt.errors import Exhausted
+from mfopt.errors import CopyRefused, Exhausted
 from mfopt.protocols import Array
-from mfopt.run.events import Asked, Event, Refused
+from mfopt.run.beliefs import Beliefs
+from mfopt.run.events import Added, Asked, Event, Refused
 from mfopt.run.ledger import Ledger
 from mfopt.run.log import Log
 from mfopt.run.setup import Setup
@@ -36,6 +37,7 @@ class Session:
         self.setup = setup
         self.log = log
         self.ledger = setup.make_ledger()
+        self.beliefs: tuple[int, Beliefs] | None = None  # fitted to so many rows of the history, for answers
         self._strategist = strategist
         self._torn = False  # whether an interruption may have come between the log and the ledger
         self._asked = False  # whether the strategy was asked in the present transaction
@@ -73,6 +75,19 @@ class Session:
         """A ledger with these events, and what a strategy is to be shown for them."""
         ledger = self.setup.make_ledger()
         return ledger, [(event, ledger.enter(event)) for event in events]
+
+    def __reduce__(self) -> tuple[Callable[..., Session], tuple[Any, ...]]:
+        """Pickle a run in memory: its setup, its events, and the strategy as it is. The ledger follows from the events.
+
+        A run in a storage refuses: a copy would be a second process that nobody started.
+        """
+        if self.log.durable:
+            raise CopyRefused(
+                "an optimiser must have no storage to be pickled or copied, got one with a storage; open the study "
+                "where it is needed: mfopt.Study.open(storage, name)"
+            )
+        self.refresh()
+        return _revive, (self.setup, list(self.log.read_again()), self._strategist)
 
     # ---------------------------------------------------------------------------------------------- writing
 
@@ -184,8 +199,18 @@ class Session:
             self.strategist()
 
 
+def _revive(setup: Setup, events: Sequence[Event], strategist: Strategist | None) -> Session:
+    """The session of a run in memory that was pickled or copied."""
+    for event in events:
+        if isinstance(event, Asked | Added):  # NumPy does not pickle that an array is read-only
+            event.x.flags.writeable = event.u.flags.writeable = False
+    session = Session(setup, MemoryLog(events))
+    session._strategist = strategist
+    return session
+
+
 class MemoryLog:
-    """The log of a run that lives in this process only, as a list.
+    """The log of a run that lives in this process only, as a list that may begin with events not seen yet.
 
     Nobody else writes to it, so nothing is leased and there is nothing to close.
     """
@@ -193,8 +218,8 @@ class MemoryLog:
     durable = False
     lease: float | None = None
 
-    def __init__(self) -> None:
-        self._events: list[Event] = []
+    def __init__(self, events: Sequence[Event] = ()) -> None:
+        self._events: list[Event] = list(events)
         self._seen = 0
 
     @contextmanager

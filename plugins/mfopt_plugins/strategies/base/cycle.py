@@ -15,15 +15,27 @@ target query.
 
 from __future__ import annotations
 
+import copy
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import inf
 
 import numpy as np
 
 from mfopt.errors import Exhausted, InputError
 from mfopt.hooks import with_defaults
-from mfopt.protocols import Acquisition, Array, BoolArray, Problem, Query, Record, Suggestion, Surrogate, View
+from mfopt.protocols import (
+    Acquisition,
+    Array,
+    BoolArray,
+    Posterior,
+    Problem,
+    Query,
+    Record,
+    Suggestion,
+    Surrogate,
+    View,
+)
 from mfopt_plugins.method.models import FidelityModels
 from mfopt_plugins.method.observations import Observations
 from mfopt_plugins.strategies.base.avoid import Avoiding, find_elsewhere
@@ -34,6 +46,7 @@ class Cycle(ABC):
     """A strategy that models the fidelities it uses."""
 
     initial_capital: float | None
+    _believed: tuple[bytes, FidelityModels] | None = None  # the values that these models were brought up to date with
 
     @abstractmethod
     def fidelities(self, count: int) -> tuple[int, ...]:
@@ -98,6 +111,26 @@ class Cycle(ABC):
     def exhausted(self, pending: Sequence[Query]) -> bool:
         """Whether a finite set has no useful query left: its target, taken for noiseless, knows every point."""
         return self._observations.all_finished(self._top, pending) and self._models.is_noiseless(self._top)
+
+    def posterior(self, fidelity: int) -> Posterior | None:
+        """What the models say of a fidelity in use, as soon as any value is known."""
+        if fidelity not in self._used or not any(self._observations.counts):
+            return None
+        models, k = self._believe(), self._used.index(fidelity)
+        return Posterior(models.models[k], not models.is_noiseless(k), self._way_back())
+
+    def _believe(self) -> FidelityModels:
+        """A copy of the models with all that was told: the models themselves learn only when asks make them."""
+        values = b"".join(self._observations.rows(k)[1].tobytes() for k in range(len(self._used)))
+        if self._believed is None or self._believed[0] != values:
+            models = copy.deepcopy(self._models)
+            models.update()
+            self._believed = (values, models)
+        return self._believed[1]
+
+    def _way_back(self) -> Callable[[Array], Array] | None:
+        """The map from the models' values to those told; None where they are the same."""
+        return None
 
     def tell(self, record: Record) -> None:
         """Learn the outcome of a query, or data that nobody asked for, in the order told."""

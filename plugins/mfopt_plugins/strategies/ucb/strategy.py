@@ -16,8 +16,9 @@ point too, to the next best point.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from math import inf, isfinite, sqrt
 from numbers import Real
 from typing import Literal
@@ -150,6 +151,12 @@ class UCBStrategy(Cycle):
 
     def _needs_values(self) -> bool:
         return self._schedule.heuristics
+
+    def _way_back(self) -> Callable[[Array], Array] | None:
+        if not self._softener.active:
+            return None
+        values = np.concatenate([self._observations.rows(k)[1] for k in range(len(self._used))])
+        return partial(self._softener.restore, lowest=float(values.min()), highest=float(values.max()))
 
     def _couples(self) -> bool:
         # The theorems are about one process per fidelity, and so are affine corrections.
