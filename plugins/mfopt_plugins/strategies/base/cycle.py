@@ -4,7 +4,8 @@ The fidelities in use are numbered by position k = 0..K−1; the last position i
 
     1. the initial design, then random queries as long as no value at all is known
     2. the models, brought up to date with the values told
-    3. the method's own choice
+    3. a second query of a point, where values seem to be noisy and none was asked twice
+    4. the method's own choice
 
 The method's own choice looks for its point with Search: the maximum of an acquisition over X, away from points that
 failed lately or need no second look.
@@ -25,6 +26,7 @@ import numpy as np
 from mfopt.errors import Exhausted, InputError
 from mfopt.hooks import with_defaults
 from mfopt.protocols import (
+    SAME,
     Acquisition,
     Array,
     BoolArray,
@@ -36,10 +38,13 @@ from mfopt.protocols import (
     Surrogate,
     View,
 )
+from mfopt.run.reason import Reason
 from mfopt_plugins.method.models import FidelityModels
 from mfopt_plugins.method.observations import Observations
 from mfopt_plugins.strategies.base.avoid import Avoiding, find_elsewhere
 from mfopt_plugins.strategies.base.initial import InitialDesign
+
+APART = 0.01
 
 
 class Cycle(ABC):
@@ -106,7 +111,24 @@ class Cycle(ABC):
             k = 0 if self._can_pay(0, view.remaining) else self._top
             return self._design.another(k, view, pending, "no value is known yet")
         self._learn(view)
-        return self._choose(view, pending)
+        return self._test_noise(view, pending) or self._choose(view, pending)
+
+    def _test_noise(self, view: View, pending: Sequence[Query]) -> Suggestion | None:
+        """A second query of the best point of a fidelity that seems to be noisy, where no point was asked twice yet.
+
+        What a model takes for noise may be a function that it cannot follow. Two values of one point tell, and where
+        there is noise the second is worth as much as any.
+        """
+        for k, fidelity in enumerate(self._used):
+            if not self._models.may_be_noisy(k) or not self._can_pay(k, view.remaining):
+                continue
+            points, _ = self._observations.rows(k)
+            u = points[int(np.argmax(self._models.models[k].posterior(points)[0]))].copy()
+            if any(q.fidelity == fidelity and self._observations.same(points, q.u).any() for q in pending):
+                continue
+            text = "the values seem to be noisy: a second one of this point tells"
+            return Suggestion(u, fidelity, Reason("test of noise", text, fidelity, view.t))
+        return None
 
     def exhausted(self, pending: Sequence[Query]) -> bool:
         """Whether a finite set has no useful query left: its target, taken for noiseless, knows every point."""
@@ -149,7 +171,7 @@ class Search:
     """Looks for the next query at a position k of the fidelities in use.
 
     A failed point lowers the acquisition around itself for the next outcomes. Where position k is noiseless no point
-    is queried there twice: the next best is taken.
+    is queried there twice, and none that is nearly pending: the next best is taken.
     """
 
     def __init__(self, problem: Problem, models: FidelityModels) -> None:
@@ -162,7 +184,9 @@ class Search:
     def point(self, acquisition: Acquisition, k: int, view: View, pending: Sequence[Query], depth: float) -> Array:
         """The best point that is worth a query at position k."""
         u, lowered = self.maximum(acquisition, k, view, pending, depth)
-        return self.find_fresh(lowered, u, k, view, pending) if self.is_needless(u, k, pending) else u
+        if self.is_needless(u, k, pending) or self.is_crowded(u, k, pending):
+            return self.find_fresh(lowered, u, k, view, pending)
+        return u
 
     def maximum(
         self, acquisition: Acquisition, k: int, view: View, pending: Sequence[Query], depth: float
@@ -185,11 +209,21 @@ class Search:
         """Whether a query of this point at position k would tell nothing new."""
         return self._models.is_noiseless(k) and self._observations.is_taken(u, k, pending)
 
+    def is_crowded(self, u: Array, k: int, pending: Sequence[Query]) -> bool:
+        """Whether a query of this point of a box at position k would nearly copy a pending one, and tell no more."""
+        if self._points is not None or not self._models.is_noiseless(k):
+            return False
+        waiting = self._observations.pending_points(k, pending)
+        return bool((np.abs(waiting - u).max(axis=1) < _apart(len(waiting))).any())
+
     def find_fresh(self, acquisition: Acquisition, u: Array, k: int, view: View, pending: Sequence[Query]) -> Array:
-        """A good point of a box near u that was not queried at position k; u itself on a finite set."""
+        """A good point of a box near u that is neither known nor nearly pending at position k; u on a finite set."""
         if self._points is not None:
             return u
-        return find_elsewhere(acquisition, self._domain, u, self._observations.queried_points(k, pending), view.rng)
+        waiting = self._observations.pending_points(k, pending)
+        taken = self._observations.queried_points(k)
+        reach = np.concatenate([np.full(len(taken), SAME), np.full(len(waiting), _apart(len(waiting)))])
+        return find_elsewhere(acquisition, self._domain, u, np.vstack([taken, waiting]), reach, view.rng)
 
     def _find_avoided(self, k: int, pending: Sequence[Query]) -> BoolArray:
         """The points of a finite set that are no candidates for a query at position k."""
@@ -200,6 +234,15 @@ class Search:
         failed[self._observations.rows_of([u for u, _ in self._observations.recent_failures()])] = True
         # Where only failed points are left they are tried again.
         return avoid if failed.all() else failed
+
+
+def _apart(count: int) -> float:
+    """How far, in unit coordinates, a query keeps from the `count` pending ones of a noiseless fidelity.
+
+    Values that are told later may call for a closer look; before they are known, one query near a point is enough. The
+    more are pending, the less each keeps free, so that there is always room.
+    """
+    return min(APART, 10 * APART / (1 + count))
 
 
 def check_initial_capital(given: float | None) -> float | None:
