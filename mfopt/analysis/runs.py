@@ -21,6 +21,7 @@ from mfopt.optimizer import Optimizer
 from mfopt.protocols import Array
 from mfopt.run.beliefs import Beliefs, fit_beliefs
 from mfopt.run.tables import align
+from mfopt.run.trial import Recommendation
 from mfopt.theory.confidence import gamma_from_zeta
 from mfopt.theory.contract import Violation, violations
 from mfopt.theory.counting import Counts, queries_by_set
@@ -38,6 +39,7 @@ class Report:
     queries: tuple[int, ...]  # by fidelity, failed ones included
     spent: tuple[float, ...]  # by fidelity
     best: float | None
+    recommended: Recommendation | None  # where values at the target are noisy
     zetas: tuple[float, ...]  # ζ_m behind the sets
     gammas: tuple[float, ...]
     estimated: bool  # whether the sets are estimated from the posterior
@@ -60,6 +62,9 @@ class Report:
 
     def __str__(self) -> str:
         lines = [f"best at the target: {'none' if self.best is None else f'{self.best:.8g}'}"]
+        if self.recommended is not None:
+            where = ", ".join(f"{name} = {value!r}" for name, value in self.recommended.params.items())
+            lines.append(f"recommended: {where}; mean {self.recommended.mean:.8g} ± {self.recommended.std:.3g}")
         for name, cost, n, spent in zip(self.fidelities, self.costs, self.queries, self.spent, strict=True):
             lines.append(f"{name}: {n} queries at {cost:g}, {spent:g} spent")
         if self.sets is not None and self.volumes is not None:
@@ -118,6 +123,7 @@ def report(
         queries=tuple(np.bincount(history.fidelity, minlength=len(costs)).tolist()),
         spent=tuple(float(history.cost[history.fidelity == m].sum()) for m in range(len(costs))),
         best=None if optimizer.best is None else optimizer.best.y,
+        recommended=optimizer.recommend_if_noisy(),
         zetas=found.zetas,
         gammas=found.gammas,
         estimated=functions is None,

@@ -61,6 +61,10 @@ def _draw_queries(axes: Any, optimizer: Optimizer) -> None:
     best = optimizer.best
     if two and best is not None:
         axes.scatter(*best.x, marker="*", s=260, color="black", zorder=20, label=f"best: {best.y:.6g}")
+    recommended = optimizer.recommend_if_noisy()
+    if two and recommended is not None:
+        label = f"recommended: {recommended.mean:.6g} ± {recommended.std:.2g}"
+        axes.scatter(*recommended.x, marker="D", s=90, color="white", edgecolor="black", zorder=21, label=label)
     axes.set_title("Where it queried" if two else "Values")
     axes.set_xlabel(optimizer.domain.names[0] if two else "capital spent")
     axes.set_ylabel(optimizer.domain.names[1] if two else "value")
@@ -85,6 +89,10 @@ def draw_progress(axes: Any, optimizer: Optimizer, optimum: float | None) -> Non
         best = (np.maximum if maximise else np.minimum).accumulate(np.where(usable, history.y, worst))
         axes.plot(capital[usable], history.y[usable], ".", color=TARGET, alpha=0.4, label="target values")
         axes.step(capital, best, where="post", color=TARGET, label="best so far")
+        recommended = optimizer.recommend_if_noisy()
+        if recommended is not None:  # the values are noisy, so that the best of them is mostly luck
+            label = f"recommended: {recommended.mean:.6g} ± {recommended.std:.2g}"
+            axes.errorbar(capital[-1], recommended.mean, recommended.std, fmt="D", color="black", label=label)
         axes.legend(fontsize=8)
         axes.set_ylabel("value at the target")
     axes.set_xlabel("capital spent Λ")

@@ -7,7 +7,7 @@ import pytest
 
 import mfopt
 from mfopt import cli
-from mfopt.plots.run import plot_run
+from mfopt.plots.run import draw_progress, plot_run
 from mfopt.plots.study import plot_study
 
 pytest.importorskip("matplotlib")
@@ -120,3 +120,15 @@ def test_a_run_on_a_finite_set_is_drawn(tmp_path, columns):
         opt.tell(trial, high(trial.x))
     plot_run(opt, tmp_path / "run.svg", optimum=1.0)
     assert ("Where it queried" if columns == 2 else "Values") in written(tmp_path / "run.svg")
+
+
+def test_a_noisy_run_shows_its_recommendation():
+    from matplotlib.figure import Figure
+
+    rng = np.random.default_rng(0)
+    opt = mfopt.Optimizer([(0.0, 1.0)] * 2, [1.0], strategy="random", noise=0.25, capital=12.0, rng=1)
+    while not opt.done:
+        opt.tell(opt.ask(), float(rng.standard_normal()))
+    axes = Figure().subplots()
+    draw_progress(axes, opt, None)
+    assert any(text.get_text().startswith("recommended: ") for text in axes.get_legend().get_texts())

@@ -66,16 +66,19 @@ class FidelityModels:
 
     def update(self) -> None:
         """Bring every model up to date with the values told: learn where it is due, otherwise append."""
-        assumed = [self._assume_noise(k) for k in range(len(self.used))]
-        if assumed != self._assumed:
-            self._assumed, self._learning = assumed, self._make(assumed)
-            self.models = list(self._learning.models)
         self._learning.learn()
         for k, model in enumerate(self.models):
             known = model.n
             if known < self.observations.counts[k]:
                 u, y = self.observations.rows(k)
                 model.extend(u[known:], y[known:])
+
+    def reconsider_noise(self) -> None:
+        """Begin with new models where values told for the same point contradict the noise that these assume."""
+        assumed = [self._assume_noise(k) for k in range(len(self.used))]
+        if assumed != self._assumed:
+            self._assumed, self._learning = assumed, self._make(assumed)
+            self.models = list(self._learning.models)
 
     def forget(self) -> None:
         """Learn everything anew at the next update: the values were softened."""
@@ -132,7 +135,20 @@ class FidelityModels:
         """Whether the model of position k has learnt a noise that no point told twice has confirmed or refuted."""
         if self._noises[k] is not None or self.observations.counts[k] < ENOUGH or not self._learning.has_learnt(k):
             return False
-        return self.observations.is_repeatable(k) is None and not self.is_noiseless(k)
+        return self.observations.is_repeatable(k) is None and self.is_noisy(k)
+
+    def is_noisy(self, k: int) -> bool:
+        """Whether values of position k are noisy beyond doubt.
+
+        Values of a fidelity that was asked only near a maximum vary little, and next to nothing looks large beside
+        them. So a noise that is learnt must also be seen beside the values of all fidelities.
+        """
+        if self.is_noiseless(k):
+            return False
+        if self._noises[k] is not None or self.observations.is_repeatable(k) is False:
+            return True
+        largest = max(float(np.var(self.observations.rows(j)[1])) for j, n in enumerate(self.observations.counts) if n)
+        return self._learnt_noise(k) > NOISELESS * largest
 
     def noise(self, k: int) -> float:
         """The noise variance at position k: known, or learnt; 0 where the fidelity passes for noiseless."""

@@ -33,15 +33,11 @@ def test_without_doubt_it_does():
 
 
 def test_refinements_in_vain_make_room_for_other_places():
-    doubt, looks = Doubt(patient=False), []
+    doubt, looks = Doubt(), []
     for best in (1.0, 1.5, 1.5, 1.5, 1.6, 1.6):
         doubt.refine(best, spread=1.0)
         looks.append(doubt.looks)
     assert looks == [1, 1, 2, 3, 1, 2]
-    several = Doubt(patient=True)
-    for _ in range(3):
-        several.refine(1.0, spread=1.0)
-        assert several.looks == 1
 
 
 def test_what_seems_to_be_noise_is_tested_by_a_second_value_of_one_point():

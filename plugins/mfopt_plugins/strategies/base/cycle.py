@@ -139,7 +139,7 @@ class Cycle(ABC):
         if fidelity not in self._used or not any(self._observations.counts):
             return None
         models, k = self._believe(), self._used.index(fidelity)
-        return Posterior(models.models[k], not models.is_noiseless(k), self._way_back())
+        return Posterior(models.models[k], models.is_noisy(k), self._way_back())
 
     def _believe(self) -> FidelityModels:
         """A copy of the models with all that was told: the models themselves learn only when asks make them."""
@@ -160,6 +160,7 @@ class Cycle(ABC):
             k = self._used.index(record.fidelity)
             self._design.count(record, k)
             self._observations.add(record.u, k, record.y)
+            self._models.reconsider_noise()
 
     def _can_pay(self, k: int, remaining: float) -> bool:
         """Whether a query at position k leaves enough for a target query (the target itself need not)."""
@@ -234,6 +235,24 @@ class Search:
         failed[self._observations.rows_of([u for u, _ in self._observations.recent_failures()])] = True
         # Where only failed points are left they are tried again.
         return avoid if failed.all() else failed
+
+
+def incumbent(models: FidelityModels, pending: Sequence[Query]) -> float | None:
+    """The value at the target (the last position) to be beaten; None when no target value is known.
+
+    The best value observed where the target is noiseless; where it is noisy, the best posterior mean at the points
+    queried, since the best of noisy values is mostly luck. Pending target queries count with their posterior mean,
+    otherwise one that promises much would be asked for again.
+    """
+    top = len(models.used) - 1
+    u, y = models.observations.rows(top)
+    if len(y) == 0:
+        return None
+    best = float(y.max()) if models.is_noiseless(top) else float(models.models[top].posterior(u)[0].max())
+    waiting = [q.u for q in pending if q.fidelity == models.used[top]]
+    if waiting:
+        best = max(best, float(models.models[top].posterior(np.array(waiting))[0].max()))
+    return best
 
 
 def _apart(count: int) -> float:

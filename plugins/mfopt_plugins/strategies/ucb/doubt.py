@@ -24,16 +24,15 @@ GAIN = 1e-6  # of the spread: a refinement that gains less was in vain
 
 @dataclass
 class Doubt:
-    """Whose turn it is; `patient` is for several fidelities."""
+    """Whose turn it is."""
 
-    patient: bool
     looks: int = 0  # queries elsewhere before the next refinement
     _vain: int = 0  # refinements in a row that gained nothing
     _before: float | None = None  # the best value when a refinement was last asked for
 
     def refine(self, best: float, spread: float) -> None:
-        """Note a refinement of this best value."""
+        """Note a refinement of this best value, with one fidelity."""
         gained = self._before is None or best - self._before > GAIN * spread
         self._vain = 0 if gained else self._vain + 1
         self._before = best
-        self.looks = 1 if self.patient else 1 + self._vain
+        self.looks = 1 + self._vain

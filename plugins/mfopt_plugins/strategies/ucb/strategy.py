@@ -30,8 +30,7 @@ from mfopt.hooks import FullAcquisition
 from mfopt.protocols import Array, Problem, Query, Record, Suggestion, View
 from mfopt.run.reason import Reason
 from mfopt_plugins.method.upper_bound import PlainBound
-from mfopt_plugins.strategies.base.cycle import Cycle, check_initial_capital
-from mfopt_plugins.strategies.base.improvement import incumbent
+from mfopt_plugins.strategies.base.cycle import Cycle, check_initial_capital, incumbent
 from mfopt_plugins.strategies.ucb.affine import Affine
 from mfopt_plugins.strategies.ucb.doubt import FACTOR, SETTLED, STEPS, Doubt
 from mfopt_plugins.strategies.ucb.schedule import Constants, Given, Practical, Schedule, Theory, require_not_negative
@@ -135,7 +134,7 @@ class UCBStrategy(Cycle):
         # ζ and γ that are given, and affine corrections, are in the unit of y: they hold for values as they are.
         softens = self.softened and heuristics and several and not (given.any or self.affine)
         self._softener = Softener(find_judge(problem, used) if softens else None)
-        self._doubt = Doubt(patient=several) if self.doubt and heuristics else None
+        self._doubt = Doubt() if self.doubt and heuristics else None
 
     def tell(self, record: Record) -> None:
         """Learn the outcome of a query, or data that nobody asked for, in the order told."""
@@ -207,7 +206,9 @@ class UCBStrategy(Cycle):
             informed = self._schedule.informed_positions(self._observations.counts)
             return "last target query", turn, self._ask_target(self._bound(informed, 0.0), turn, text)
         if doubt is not None and kind == "ucb":
-            doubt.refine(incumbent(self._models, ()) or 0.0, self._spread())
+            doubt.looks = 1
+            if self._top == 0:
+                doubt.refine(incumbent(self._models, ()) or 0.0, self._spread())
             text = "the bounds promise next to nothing: refine where the target's mean is best"
             return "refinement", turn, self._ask_target(self._bound([self._top], 0.0), turn, text)
         return kind, turn, choice
