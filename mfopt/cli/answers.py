@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from mfopt.checks import escape
 from mfopt.run.trial import Recommendation
 
 
@@ -11,7 +12,7 @@ def print_recommendation(recommended: Recommendation) -> None:
     """For people, beside the best value."""
     print(f"recommended  {recommended.mean!r} ± {recommended.std:.3g}: the values are noisy, this mean is the best")
     for name, value in recommended.params.items():
-        print(f"  {name} = {value!r}")
+        print(f"  {escape(name)} = {value!r}")
 
 
 def as_dict(recommended: Recommendation | None) -> dict[str, Any] | None:

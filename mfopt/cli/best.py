@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 
+from mfopt.checks import escape
 from mfopt.cli._shared import add_storage, open_study
 from mfopt.cli.answers import as_dict, print_recommendation
 from mfopt.cli.command import ExitCode, Subparsers
@@ -34,7 +35,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
         return ExitCode.DONE
     print(f"value  {best.y!r} (trial {best.trial_id})")
     for name, value in best.params.items():
-        print(f"  {name} = {value!r}")
+        print(f"  {escape(name)} = {value!r}")
     if recommended is not None:
         print_recommendation(recommended)
     print(f"spent  {study.spent:g} of {'unlimited' if study.capital is None else f'{study.capital:g}'}")

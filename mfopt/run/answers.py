@@ -30,6 +30,11 @@ class Answers:
 
     _session: Session
 
+    @property
+    def surrogates(self) -> tuple[Any, ...]:
+        """The kinds of model of the strategy, one per fidelity."""
+        return self._session.setup.make_surrogates()
+
     def predict(self, x: object, fidelity: int | str | None = None) -> tuple[Any, Any]:
         """Mean and standard deviation of f at x, without the noise of an observation, in your units and sign.
 
@@ -132,8 +137,9 @@ def _find_posterior(session: Session, m: int) -> Posterior:
     history = session.ledger.history
     if not np.isfinite(history.y).any():
         raise NoValue("a prediction needs at least one value, got none; tell or add one first")
-    strategy = session.strategist().strategy
-    posterior = strategy.posterior(m) if isinstance(strategy, PredictsValues) else None
+    with session.asking.held:  # an ask of another thread works on the same models
+        strategy = session.strategist().strategy
+        posterior = strategy.posterior(m) if isinstance(strategy, PredictsValues) else None
     if posterior is not None:
         return posterior
     if session.beliefs is None or session.beliefs[0] != len(history):

@@ -19,6 +19,7 @@ class Trial:
     index: int | None  # row of the user's candidates; None when X is not finite
     reason: Any  # why this point and this fidelity; print it
     params: dict[str, Any] = field(repr=False)  # x by name, as native Python values
+    claim: int | None = None  # in a study: how often the trial had been handed out when you got it
 
 
 @dataclass(frozen=True, eq=False)

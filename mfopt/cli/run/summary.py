@@ -6,6 +6,7 @@ import json
 import sys
 from typing import TYPE_CHECKING
 
+from mfopt.checks import escape
 from mfopt.cli.answers import as_dict, print_recommendation
 from mfopt.domains.dimensions import params_of
 from mfopt.optimizer import Optimizer
@@ -52,16 +53,16 @@ def print_result(optimizer: Optimizer, result: OptimizeResult, picture: str | No
     if result.x is not None:
         print(f"best     {result.fun!r}")
         for name, value in params_of(optimizer.domain, result.x).items():
-            print(f"  {name} = {value!r}")
+            print(f"  {escape(name)} = {value!r}")
     if result.recommended is not None:
         print_recommendation(result.recommended)
     names = [fidelity.name for fidelity in optimizer.fidelities]
-    queries = ", ".join(f"{count} at {name}" for name, count in zip(names, result.nfev_at, strict=True))
+    queries = ", ".join(f"{count} at {escape(name)}" for name, count in zip(names, result.nfev_at, strict=True))
     print(f"queries  {queries}; spent {result.spent:g}")
     if result.failures:
         print(f"failed   {len(result.failures)}, the last ones:")
         for failure in result.failures[-_SHOWN:]:
-            print(f"  trial {failure.trial_id} at {names[failure.fidelity]}: {failure.message}")
+            print(f"  trial {failure.trial_id} at {escape(names[failure.fidelity])}: {failure.message}")
     if len(optimizer.pending) and isinstance(optimizer, Study):
         print(f"pending  {len(optimizer.pending)}; the same command with --resume goes on")
     if picture is not None:
