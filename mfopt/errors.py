@@ -29,6 +29,14 @@ class LeaseLost(InputError):
     """The trial's lease ran out, and it was handed out again: it is another worker's now."""
 
 
+class NoValue(MfoptError):
+    """Nothing was told yet that a prediction could be made from."""
+
+
+class CopyRefused(MfoptError, TypeError):
+    """An optimiser with a storage cannot be pickled or copied."""
+
+
 class EmptyDomain(MfoptError):
     """No point of X could be found. `draws` counts the random points that were tried."""
 

@@ -7,7 +7,7 @@ sides. docs/write-a-plugin.md lists all of them from this file.
     of a domain        HasBlocks, SnapsPoints, NamesValues, NamesArguments
     of a surrogate     TiesScales, FusesBounds, CouplesFidelities, ModelsJointly, SharesKernel, SoftensValues
     of an acquisition  HasPieces, KeepsRecurring, CountsRows, FindsArgmax; `with_defaults` adds what is missing
-    of a strategy      KnowsExhaustion
+    of a strategy      KnowsExhaustion, PredictsValues
     of any plugin      DescribesOptions
     of a reason        TellsKind, TurnsSign
 """
@@ -29,6 +29,7 @@ from mfopt.protocols import (
     Domain,
     JointModel,
     Model,
+    Posterior,
     Query,
     Surrogate,
 )
@@ -321,6 +322,17 @@ class KnowsExhaustion(Protocol):
 
     def exhausted(self, pending: Sequence[Query]) -> bool:
         """Whether no useful query is left while these are pending."""
+
+
+@runtime_checkable
+class PredictsValues(Protocol):
+    """A strategy that tells what its models say of the functions; opt.predict and opt.recommend ask for it.
+
+    Where a strategy does not, or not of a fidelity, models of the given surrogates are fitted to the history.
+    """
+
+    def posterior(self, fidelity: int) -> Posterior | None:
+        """What is believed of this fidelity; None where it is not modelled. Later asks do not depend on the call."""
 
 
 @runtime_checkable

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 import sys
+import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -26,6 +27,7 @@ from mfopt.parallel.pools import as_pool
 from mfopt.parallel.progress import Progress
 from mfopt.parallel.rules import Rules, as_rules
 from mfopt.parallel.status import Status
+from mfopt.run.trial import Recommendation
 
 if TYPE_CHECKING:
     from scipy.optimize import OptimizeResult
@@ -69,8 +71,9 @@ def maximize(
 
     The other arguments up to study are those of mfopt.Optimizer; those from resume on are those of mfopt.loop.run.
 
-    Returns a SciPy OptimizeResult: x and fun, the best point and value observed at the last function; success and
-    message, how the loop ended; spent and history; and what else mfopt.loop.run lists.
+    Returns a SciPy OptimizeResult: x and fun, the best point and value observed at the last function; recommended,
+    where values are noisy, the point with the best posterior mean; success and message, how the loop ended; spent and
+    history; and what else mfopt.loop.run lists.
     """
     fidelities = _as_fidelities(functions, costs, zetas)
     rules = as_rules(len(fidelities), limits, timeout, retries, time_limit, on_error)
@@ -178,11 +181,12 @@ def run(
     what runs is awaited and told. Ctrl-C ends it at once with the result so far and success False; trials under way
     stay pending and are not paid for. An executor that cannot work at all ends it with an ExecutorError.
 
-    The result has x, fun (the best observed at the target; None and NaN without one), success, status, message,
-    nfev, nfev_at (evaluations per fidelity), spent, history and failures (trial_id, x, fidelity and message of each
-    failed trial). status, an mfopt.loop.Status, says what ended the loop: 0 the capital, 1 a finite set that was used
-    up, 2 the callback, 3 Ctrl-C, 4 the time limit, 5 that every worker hangs. success is True for 0 to 2 and a value
-    at the target.
+    The result has x, fun (the best observed at the target; None and NaN without one), recommended (what
+    Optimizer.recommend says where values at the target are noisy, otherwise None), success, status, message, nfev,
+    nfev_at (evaluations per fidelity), spent, history and failures (trial_id, x, fidelity and message of each failed
+    trial). status, an mfopt.loop.Status, says what ended the loop: 0 the capital, 1 a finite set that was used up, 2
+    the callback, 3 Ctrl-C, 4 the time limit, 5 that every worker hangs. success is True for 0 to 2 and a value at the
+    target.
     """
     rules = as_rules(len(optimizer.costs), limits, timeout, retries, time_limit, on_error)
     return drive(optimizer, functions, rules, executor, workers, resume=resume, progress=progress, callback=callback)
@@ -236,11 +240,21 @@ def _as_result(optimizer: Optimizer, status: Status, message: str, failures: Seq
         message=message if best is not None else f"{message}; no value at the target fidelity",
         nfev=int(counts.sum()),
         nfev_at=counts.tolist(),
+        recommended=_recommend(optimizer),
         spent=optimizer.spent,
         history=optimizer.history,
         failures=failures,
     )
     return result
+
+
+def _recommend(optimizer: Optimizer) -> Recommendation | None:
+    """What is recommended where values are noisy. A plugin that fails at it must not cost the user the result."""
+    try:
+        return optimizer.recommend_if_noisy()
+    except Exception as error:
+        warnings.warn(f"there is no recommendation, its models failed: {error!r}", RuntimeWarning, stacklevel=3)
+        return None
 
 
 def _as_fidelities(

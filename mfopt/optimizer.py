@@ -4,6 +4,9 @@
     tell   the trial's value (or failure) goes into the history and to the strategy; its cost is spent
     add    values that nobody asked for are treated in the same way
 
+What a run says of its functions, predict and recommend, is in run/answers.py. Without a storage an optimiser can be
+pickled and deep-copied: the copy goes on exactly as the original would.
+
 Each of these is an event (run/events.py). The session (run/session.py) writes it to a log, in memory or in a storage,
 enters it in the ledger (run/ledger.py), which holds the state, and shows it to the strategy (run/strategist.py).
 
@@ -23,6 +26,7 @@ from mfopt.errors import AlreadyTold, Exhausted, InputError
 from mfopt.fidelities import Fidelity
 from mfopt.hooks import TurnsSign
 from mfopt.protocols import Array, Domain
+from mfopt.run.answers import Answers
 from mfopt.run.events import Added, Told
 from mfopt.run.history import History
 from mfopt.run.inputs import parse_data, parse_outcome
@@ -32,7 +36,7 @@ from mfopt.run.setup import Setup
 from mfopt.run.trial import Best, Trial
 
 
-class Optimizer:
+class Optimizer(Answers):
     """Decides where (x) and how accurately (fidelity) to evaluate next; the user's code evaluates.
 
         opt = mfopt.Optimizer([(0, 1), (0, 1)], costs=[1.0, 10.0], capital=200.0)
@@ -232,11 +236,6 @@ class Optimizer:
     def strategy(self) -> Any:
         """The strategy's instance, after it has been shown all that was told."""
         return self._session.strategist().strategy
-
-    @property
-    def surrogates(self) -> tuple[Any, ...]:
-        """The kinds of model of the strategy, one per fidelity."""
-        return self._session.setup.make_surrogates()
 
     @property
     def seed(self) -> int:

@@ -67,17 +67,19 @@ ROOMS = {
         "evaluations: here, in threads, in processes, in programs, on a cluster",
         "errors protocols checks domains run optimizer",
     ),
-    "loop": Room("maximize and minimize: the whole cycle in one call", "errors checks fidelities optimizer parallel"),
+    "loop": Room(
+        "maximize and minimize: the whole cycle in one call", "errors checks fidelities run optimizer parallel"
+    ),
     # around a run
     "regret": Room("the simple regret of a run", "errors protocols checks"),
     "problems": Room("test problems whose optimum is known", "errors protocols checks options domains theory"),
     "analysis": Room(
         "what can be said of a run afterwards, and of its fidelities before it",
-        "errors protocols hooks checks registry domains theory run optimizer",
+        "errors protocols checks registry domains theory run optimizer",
     ),
     "plots": Room(
         "pictures of runs, of studies and of the theory",
-        "errors protocols hooks checks domains theory run optimizer regret analysis",
+        "errors protocols hooks checks domains theory run optimizer regret",
     ),
     "testing": Room(
         "conformance suites that third parties run on their plugins",

@@ -16,13 +16,14 @@ from typing import Any
 
 import numpy as np
 
-from mfopt.analysis.beliefs import Beliefs, fit_beliefs
 from mfopt.checks import direction_sign, one_each, real_number, show
 from mfopt.domains.params import argument_of
 from mfopt.errors import InputError
 from mfopt.optimizer import Optimizer
 from mfopt.protocols import Array
+from mfopt.run.beliefs import Beliefs, fit_beliefs
 from mfopt.run.tables import align
+from mfopt.run.trial import Recommendation
 from mfopt.theory.confidence import gamma_from_zeta
 from mfopt.theory.contract import Violation, violations
 from mfopt.theory.counting import Counts, queries_by_set
@@ -40,6 +41,7 @@ class Report:
     queries: tuple[int, ...]  # by fidelity, failed ones included
     spent: tuple[float, ...]  # by fidelity
     best: float | None
+    recommended: Recommendation | None  # where values at the target are noisy
     zetas: tuple[float, ...]  # ζ_m behind the sets
     gammas: tuple[float, ...]
     estimated: bool  # whether the sets are estimated from the posterior
@@ -62,6 +64,9 @@ class Report:
 
     def __str__(self) -> str:
         lines = [f"best at the target: {'none' if self.best is None else f'{self.best:.8g}'}"]
+        if self.recommended is not None:
+            where = ", ".join(f"{name} = {value!r}" for name, value in self.recommended.params.items())
+            lines.append(f"recommended: {where}; mean {self.recommended.mean:.8g} ± {self.recommended.std:.3g}")
         for name, cost, n, spent in zip(self.fidelities, self.costs, self.queries, self.spent, strict=True):
             lines.append(f"{name}: {n} queries at {cost:g}, {spent:g} spent")
         if self.sets is not None and self.volumes is not None:
@@ -104,7 +109,7 @@ def report(
     surrogate   estimates the functions when they are not known
     """
     history, costs = optimizer.history, optimizer.costs
-    models = fit_beliefs(optimizer, surrogate)
+    models = fit_beliefs(optimizer, optimizer.history, surrogate)
     look = optimizer.domain.sample(_LOOK, np.random.default_rng(rng))
     # One column per query, then one per point for the volumes.
     u = np.vstack([optimizer.domain.encode(history.x), look])
@@ -120,6 +125,7 @@ def report(
         queries=tuple(np.bincount(history.fidelity, minlength=len(costs)).tolist()),
         spent=tuple(float(history.cost[history.fidelity == m].sum()) for m in range(len(costs))),
         best=None if optimizer.best is None else optimizer.best.y,
+        recommended=optimizer.recommend_if_noisy(),
         zetas=found.zetas,
         gammas=found.gammas,
         estimated=functions is None,

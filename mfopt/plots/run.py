@@ -64,6 +64,11 @@ def _draw_queries(axes: Any, optimizer: Optimizer) -> None:
     if two and best is not None:
         here = [side.place(best.x[side.j : side.j + 1]) for side in sides]
         axes.scatter(*here, marker="*", s=260, color="black", zorder=20, label=f"best: {best.y:.6g}")
+    recommended = optimizer.recommend_if_noisy()
+    if two and recommended is not None:
+        label = f"recommended: {recommended.mean:.6g} ± {recommended.std:.2g}"
+        here = [side.place(recommended.x[side.j : side.j + 1]) for side in sides]
+        axes.scatter(*here, marker="D", s=90, color="white", edgecolor="black", zorder=21, label=label)
     axes.set_title("Where it queried" if two else "Values")
     if two:
         sides[0].label(axes, "x")
@@ -91,6 +96,10 @@ def draw_progress(axes: Any, optimizer: Optimizer, optimum: float | None) -> Non
         best = (np.maximum if maximise else np.minimum).accumulate(np.where(usable, history.y, worst))
         axes.plot(capital[usable], history.y[usable], ".", color=TARGET, alpha=0.4, label="target values")
         axes.step(capital, best, where="post", color=TARGET, label="best so far")
+        recommended = optimizer.recommend_if_noisy()
+        if recommended is not None:  # the values are noisy, so that the best of them is mostly luck
+            label = f"recommended: {recommended.mean:.6g} ± {recommended.std:.2g}"
+            axes.errorbar(capital[-1], recommended.mean, recommended.std, fmt="D", color="black", label=label)
         axes.legend(fontsize=8)
         axes.set_ylabel("value at the target")
     axes.set_xlabel("capital spent Λ")

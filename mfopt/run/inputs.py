@@ -51,7 +51,7 @@ def parse_data(domain: Domain, count: int, x: object, fidelity: object, y: objec
         )
     points_given = params_of_frame(x) if is_frame(x) else x
     given = [x] if values.ndim == 0 else one_each(points_given, values.size, "x")
-    levels = [_parse_fidelity(m, count) for m in one_or_each(fidelity, len(given), "fidelity")]
+    levels = [parse_fidelity(m, count) for m in one_or_each(fidelity, len(given), "fidelity")]
     costs = [real_number(c, "cost") + 0.0 for c in one_or_each(0.0 if cost is None else cost, len(given), "cost")]
     points = [domain.validate(row) for row in given]
     units = [u.copy() for u in domain.encode(np.array(points))]
@@ -60,7 +60,8 @@ def parse_data(domain: Domain, count: int, x: object, fidelity: object, y: objec
     return [Row(*row) for row in zip(points, units, levels, costs, values.reshape(-1).tolist(), strict=True)]
 
 
-def _parse_fidelity(m: object, count: int) -> int:
+def parse_fidelity(m: object, count: int) -> int:
+    """The number of a fidelity, of `count`."""
     number = integer(m, "fidelity")
     if not 0 <= number < count:
         raise InputError(f"fidelity must be from 0 to {count - 1}, got {number}")

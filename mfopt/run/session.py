@@ -27,9 +27,10 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from mfopt.checks import integer
-from mfopt.errors import Exhausted
+from mfopt.errors import CopyRefused, Exhausted
 from mfopt.protocols import Array, View
-from mfopt.run.events import Asked, Event, Refused
+from mfopt.run.beliefs import Beliefs
+from mfopt.run.events import Added, Asked, Event, Refused
 from mfopt.run.ledger import Ledger
 from mfopt.run.locks import Lock
 from mfopt.run.log import Log
@@ -51,6 +52,7 @@ class Session:
         self.setup = setup
         self.log = log
         self.ledger = setup.make_ledger()
+        self.beliefs: tuple[int, Beliefs] | None = None  # fitted to so many rows of the history, for answers
         self._strategist = strategist
         self.asking, self.writing, self.state = Lock(), Lock(), Lock()
         self._torn = False  # whether an interruption may have come between the log and the ledger
@@ -102,6 +104,20 @@ class Session:
         """What `at` reads in the ledger, while no other thread changes it."""
         with self.state.held:
             return at(self.ledger)
+
+    def __reduce__(self) -> tuple[Callable[..., Session], tuple[Any, ...]]:
+        """Pickle a run in memory: its setup, its events, and the strategy as it is. The ledger follows from the events.
+
+        A run in a storage refuses: a copy would be a second process that nobody started.
+        """
+        if self.log.durable:
+            raise CopyRefused(
+                "an optimiser must have no storage to be pickled or copied, got one with a storage; open the study "
+                "where it is needed: mfopt.Study.open(storage, name)"
+            )
+        with self.asking.held, self.writing.held:
+            self.refresh()
+            return _revive, (self.setup, list(self.log.read_again()), self._strategist)
 
     # ---------------------------------------------------------------------------------------------- writing
 
@@ -291,6 +307,16 @@ class Session:
             self.log.close()
 
 
+def _revive(setup: Setup, events: Sequence[Event], strategist: Strategist | None) -> Session:
+    """The session of a run in memory that was pickled or copied."""
+    for event in events:
+        if isinstance(event, Asked | Added):  # NumPy does not pickle that an array is read-only
+            event.x.flags.writeable = event.u.flags.writeable = False
+    session = Session(setup, MemoryLog(events))
+    session._strategist = strategist
+    return session
+
+
 class MemoryLog:
     """The log of a run that lives in this process only, as a list. Nothing is leased, and nothing is open.
 
@@ -301,9 +327,9 @@ class MemoryLog:
     durable = False
     lease: float | None = None
 
-    def __init__(self) -> None:
-        self._events: list[Event] = []
-        self._rewound = False
+    def __init__(self, events: Sequence[Event] = ()) -> None:
+        self._events: list[Event] = list(events)
+        self._rewound = bool(events)
 
     @contextmanager
     def transaction(self) -> Iterator[None]:

@@ -14,7 +14,7 @@ from mfopt.checks import direction_sign, integer, real_number
 from mfopt.domains import as_domain
 from mfopt.errors import InputError
 from mfopt.fidelities import Fidelity, as_fidelities
-from mfopt.protocols import Domain, Problem, Surrogate
+from mfopt.protocols import Domain, Maximiser, Problem, Surrogate
 from mfopt.run.ledger import Ledger
 from mfopt.run.strategist import Strategist
 
@@ -89,6 +89,11 @@ class Setup:
     def make_surrogates(self) -> tuple[Surrogate, ...]:
         """The kinds of model, one per fidelity; those given by name are made anew."""
         return registry.resolve_each(registry.SURROGATES, self.surrogate, len(self.fidelities))
+
+    def make_maximiser(self) -> Maximiser:
+        """The maximiser; one given by name is made anew."""
+        maximiser: Maximiser = registry.resolve(registry.MAXIMISERS, self.maximiser)
+        return maximiser
 
     def start_strategist(self, copies: bool) -> Strategist:
         """The strategy before the first event.

@@ -1,4 +1,4 @@
-"""What the user holds: trials to carry out, and the best value so far."""
+"""What the user holds: trials to carry out, the best value so far, and the point to settle on."""
 
 from __future__ import annotations
 
@@ -29,4 +29,18 @@ class Best:
     x: Array  # (d,), in user units, read-only
     y: float
     trial_id: int
+    params: dict[str, Any] = field(repr=False)  # x by name, as native Python values
+
+
+@dataclass(frozen=True, eq=False)
+class Recommendation:
+    """The point to settle on: where the target's posterior mean is best.
+
+    `noisy` says whether values at the target are. Where they are not, the best observed value is as good an answer.
+    """
+
+    x: Array  # (d,), in user units, read-only
+    mean: float  # of f at x, in the user's unit and sign
+    std: float  # standard deviation of f at x, without the noise of an observation
+    noisy: bool
     params: dict[str, Any] = field(repr=False)  # x by name, as native Python values

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 from collections.abc import Callable
 from typing import Any
 
@@ -124,6 +126,32 @@ class StrategyConformance:
             for trial in reversed(trials):
                 opt.tell(trial, self._f(trial, len(opt.costs)))
         assert not opt.pending
+
+    def test_answers_change_nothing_that_is_asked_later(self) -> None:
+        quiet, asked = (self._optimizer(capital=60.0) for _ in range(2))
+        for _ in range(12):
+            traces = []
+            for opt in (quiet, asked):
+                trial = opt.ask()
+                opt.tell(trial, self._f(trial, len(opt.costs)))
+                traces.append((tuple(trial.x.tolist()), trial.fidelity))
+            mean, std = asked.predict(asked.history.x)
+            assert np.isfinite(mean).all(), "predictions must be finite"
+            assert (std >= 0.0).all(), "deviations must not be negative"
+            asked.recommend()
+            assert traces[0] == traces[1], "trials must not depend on what was predicted"
+
+    def test_a_copy_goes_on_as_the_original(self) -> None:
+        opt = self._optimizer(capital=60.0)
+        for _ in range(8):
+            trial = opt.ask()
+            opt.tell(trial, self._f(trial, len(opt.costs)))
+        opt.ask()
+        copies = [copy.deepcopy(opt), pickle.loads(pickle.dumps(opt))]
+        went = self._run(opt)
+        for other in copies:
+            assert len(other.pending) == 1
+            assert self._run(other) == went, "a copy must take the same trials"
 
     def test_failures_cost_and_are_not_repeated_at_once(self) -> None:
         opt = self._optimizer()

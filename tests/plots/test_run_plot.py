@@ -7,7 +7,7 @@ import pytest
 
 import mfopt
 from mfopt import cli
-from mfopt.plots.run import plot_run
+from mfopt.plots.run import draw_progress, plot_run
 from mfopt.plots.study import plot_study
 
 pytest.importorskip("matplotlib")
@@ -166,3 +166,15 @@ def test_two_parameters_that_are_no_numbers_are_an_area(tmp_path):
     text = written(tmp_path / "run.svg")
     assert "Where it queried" in text
     assert "<!-- two -->" in text
+
+
+def test_a_noisy_run_shows_its_recommendation():
+    from matplotlib.figure import Figure
+
+    rng = np.random.default_rng(0)
+    opt = mfopt.Optimizer([(0.0, 1.0)] * 2, [1.0], strategy="random", noise=0.25, capital=12.0, rng=1)
+    while not opt.done:
+        opt.tell(opt.ask(), float(rng.standard_normal()))
+    axes = Figure().subplots()
+    draw_progress(axes, opt, None)
+    assert any(text.get_text().startswith("recommended: ") for text in axes.get_legend().get_texts())

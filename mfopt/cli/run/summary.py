@@ -7,6 +7,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from mfopt.checks import escape
+from mfopt.cli.answers import as_dict, print_recommendation
 from mfopt.domains.params import params_of
 from mfopt.optimizer import Optimizer
 from mfopt.study import Study
@@ -35,6 +36,7 @@ def print_json(optimizer: Optimizer, result: OptimizeResult) -> None:
         "x": None if result.x is None else params_of(optimizer.domain, result.x),
         "value": None if result.x is None else result.fun,
         "status": int(result.status),
+        "recommended": as_dict(result.recommended),
         "message": result.message,
         "spent": result.spent,
         "queries": result.nfev_at,
@@ -52,6 +54,8 @@ def print_result(optimizer: Optimizer, result: OptimizeResult, picture: str | No
         print(f"best     {result.fun!r}")
         for name, value in params_of(optimizer.domain, result.x).items():
             print(f"  {escape(name)} = {value!r}")
+    if result.recommended is not None:
+        print_recommendation(result.recommended)
     names = [fidelity.name for fidelity in optimizer.fidelities]
     queries = ", ".join(f"{count} at {escape(name)}" for name, count in zip(names, result.nfev_at, strict=True))
     print(f"queries  {queries}; spent {result.spent:g}")

@@ -95,8 +95,11 @@ class Observations:
     def queried_points(self, k: int, pending: Sequence[Query] = ()) -> Array:
         """All points (n, dim) with an outcome at position k, failed ones included, and those pending there."""
         failed = [u[None] for u, j, _ in self._failed if j == k]
-        waiting = [q.u[None] for q in pending if q.fidelity == self.used[k]]
-        return np.vstack([self.rows(k)[0], *failed, *waiting])
+        return np.vstack([self.rows(k)[0], *failed, self.pending_points(k, pending)])
+
+    def pending_points(self, k: int, pending: Sequence[Query]) -> Array:
+        """The points (n, dim) that are pending at position k."""
+        return np.array([q.u for q in pending if q.fidelity == self.used[k]]).reshape(-1, self._dim)
 
     def is_taken(self, u: Array, k: int, pending: Sequence[Query]) -> bool:
         """Whether this point was queried at position k, or is about to be."""

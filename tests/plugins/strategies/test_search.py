@@ -92,15 +92,14 @@ def test_an_acquisition_is_lowered_around_a_failure_and_less_so_later():
 def test_elsewhere_is_the_best_point_apart_from_the_taken_ones():
     box = Box([(0.0, 1.0)] * 2)
     taken = np.array([[1.0, 0.5]])
-    u = find_elsewhere(Column(), box, taken[0], taken, np.random.default_rng(0))
+    u = find_elsewhere(Column(), box, taken[0], taken, np.full(len(taken), SAME), np.random.default_rng(0))
     assert np.abs(u - taken[0]).max() > SAME
     assert u[0] > 0.95
 
 
-def test_where_every_candidate_is_taken_the_farthest_is_the_least_useless(monkeypatch):
-    monkeypatch.setattr("mfopt_plugins.strategies.base.avoid.SAME", 2.0)
+def test_where_every_candidate_is_taken_the_farthest_is_the_least_useless():
     box = Box([(0.0, 1.0)] * 2)
     corner = np.zeros((1, 2))
-    u = find_elsewhere(Column(), box, corner[0], corner, np.random.default_rng(0))
+    u = find_elsewhere(Column(), box, corner[0], corner, np.full(1, 2.0), np.random.default_rng(0))
     assert box.contains(u[None])[0]
     assert u.max() > 0.95

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from mfopt.hooks import AcquisitionDefaults, with_defaults
-from mfopt.protocols import SAME, Acquisition, Array, Domain
+from mfopt.protocols import Acquisition, Array, Domain
 
 RADIUS = 0.05  # of the ball around a fresh failure, in units of √dim
 
@@ -59,14 +59,16 @@ class Avoiding(AcquisitionDefaults):
         return self._depth * np.sum(bowl * inside, axis=1), self._depth * np.sum(slope, axis=1)
 
 
-def find_elsewhere(acquisition: Acquisition, domain: Domain, u: Array, taken: Array, rng: np.random.Generator) -> Array:
-    """The best of many points near `u` and anywhere in a box that are none of those `taken`."""
+def find_elsewhere(
+    acquisition: Acquisition, domain: Domain, u: Array, taken: Array, reach: Array, rng: np.random.Generator
+) -> Array:
+    """The best of many points near `u` and anywhere in a box that are beyond the `reach` of each point `taken`."""
     near = [u + radius * rng.standard_normal((100, domain.dim)) for radius in (0.1, 0.03, 0.01, 0.003)]
     around = np.clip(np.vstack(near), 0.0, 1.0)
     candidates = np.vstack([around[domain.contains(around)], domain.sample(100 * domain.dim, rng)])
     gaps = np.full(len(candidates), np.inf)
-    for point in taken:
-        gaps = np.minimum(gaps, np.abs(candidates - point).max(axis=1))
-    free = candidates[gaps > SAME]
+    for point, radius in zip(taken, reach, strict=True):
+        gaps = np.minimum(gaps, np.abs(candidates - point).max(axis=1) / radius)
+    free = candidates[gaps > 1.0]
     # An X so small that every candidate is taken: the one farthest from the taken points is the least useless.
     return np.array(free[int(np.argmax(acquisition(free)))] if len(free) else candidates[int(np.argmax(gaps))])

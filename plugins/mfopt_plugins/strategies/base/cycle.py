@@ -4,7 +4,8 @@ The fidelities in use are numbered by position k = 0..K−1; the last position i
 
     1. the initial design, then random queries as long as no value at all is known
     2. the models, brought up to date with the values told
-    3. the method's own choice
+    3. a second query of a point, where values seem to be noisy and none was asked twice
+    4. the method's own choice
 
 The method's own choice looks for its point with Search: the maximum of an acquisition over X, away from points that
 failed lately or need no second look.
@@ -15,25 +16,42 @@ target query.
 
 from __future__ import annotations
 
+import copy
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import inf
 
 import numpy as np
 
 from mfopt.errors import Exhausted, InputError
 from mfopt.hooks import with_defaults
-from mfopt.protocols import Acquisition, Array, BoolArray, Problem, Query, Record, Suggestion, Surrogate, View
+from mfopt.protocols import (
+    SAME,
+    Acquisition,
+    Array,
+    BoolArray,
+    Posterior,
+    Problem,
+    Query,
+    Record,
+    Suggestion,
+    Surrogate,
+    View,
+)
+from mfopt.run.reason import Reason
 from mfopt_plugins.method.models import FidelityModels
 from mfopt_plugins.method.observations import Observations
 from mfopt_plugins.strategies.base.avoid import Avoiding, find_elsewhere
 from mfopt_plugins.strategies.base.initial import InitialDesign
+
+APART = 0.01
 
 
 class Cycle(ABC):
     """A strategy that models the fidelities it uses."""
 
     initial_capital: float | None
+    _believed: tuple[bytes, FidelityModels] | None = None  # the values that these models were brought up to date with
 
     @abstractmethod
     def fidelities(self, count: int) -> tuple[int, ...]:
@@ -93,11 +111,48 @@ class Cycle(ABC):
             k = 0 if self._can_pay(0, view.remaining) else self._top
             return self._design.another(k, view, pending, "no value is known yet")
         self._learn(view)
-        return self._choose(view, pending)
+        return self._test_noise(view, pending) or self._choose(view, pending)
+
+    def _test_noise(self, view: View, pending: Sequence[Query]) -> Suggestion | None:
+        """A second query of the best point of a fidelity that seems to be noisy, where no point was asked twice yet.
+
+        What a model takes for noise may be a function that it cannot follow. Two values of one point tell, and where
+        there is noise the second is worth as much as any.
+        """
+        for k, fidelity in enumerate(self._used):
+            if not self._models.may_be_noisy(k) or not self._can_pay(k, view.remaining):
+                continue
+            points, _ = self._observations.rows(k)
+            u = points[int(np.argmax(self._models.models[k].posterior(points)[0]))].copy()
+            if any(q.fidelity == fidelity and self._observations.same(points, q.u).any() for q in pending):
+                continue
+            text = "the values seem to be noisy: a second one of this point tells"
+            return Suggestion(u, fidelity, Reason("test of noise", text, fidelity, view.t))
+        return None
 
     def exhausted(self, pending: Sequence[Query]) -> bool:
         """Whether a finite set has no useful query left: its target, taken for noiseless, knows every point."""
         return self._observations.all_finished(self._top, pending) and self._models.is_noiseless(self._top)
+
+    def posterior(self, fidelity: int) -> Posterior | None:
+        """What the models say of a fidelity in use, as soon as any value is known."""
+        if fidelity not in self._used or not any(self._observations.counts):
+            return None
+        models, k = self._believe(), self._used.index(fidelity)
+        return Posterior(models.models[k], models.is_noisy(k), self._way_back())
+
+    def _believe(self) -> FidelityModels:
+        """A copy of the models with all that was told: the models themselves learn only when asks make them."""
+        values = b"".join(self._observations.rows(k)[1].tobytes() for k in range(len(self._used)))
+        if self._believed is None or self._believed[0] != values:
+            models = copy.deepcopy(self._models)
+            models.update()
+            self._believed = (values, models)
+        return self._believed[1]
+
+    def _way_back(self) -> Callable[[Array], Array] | None:
+        """The map from the models' values to those told; None where they are the same."""
+        return None
 
     def tell(self, record: Record) -> None:
         """Learn the outcome of a query, or data that nobody asked for, in the order told."""
@@ -105,6 +160,7 @@ class Cycle(ABC):
             k = self._used.index(record.fidelity)
             self._design.count(record, k)
             self._observations.add(record.u, k, record.y)
+            self._models.reconsider_noise()
 
     def _can_pay(self, k: int, remaining: float) -> bool:
         """Whether a query at position k leaves enough for a target query (the target itself need not)."""
@@ -116,7 +172,7 @@ class Search:
     """Looks for the next query at a position k of the fidelities in use.
 
     A failed point lowers the acquisition around itself for the next outcomes. Where position k is noiseless no point
-    is queried there twice: the next best is taken.
+    is queried there twice, and none that is nearly pending: the next best is taken.
     """
 
     def __init__(self, problem: Problem, models: FidelityModels) -> None:
@@ -129,7 +185,9 @@ class Search:
     def point(self, acquisition: Acquisition, k: int, view: View, pending: Sequence[Query], depth: float) -> Array:
         """The best point that is worth a query at position k."""
         u, lowered = self.maximum(acquisition, k, view, pending, depth)
-        return self.find_fresh(lowered, u, k, view, pending) if self.is_needless(u, k, pending) else u
+        if self.is_needless(u, k, pending) or self.is_crowded(u, k, pending):
+            return self.find_fresh(lowered, u, k, view, pending)
+        return u
 
     def maximum(
         self, acquisition: Acquisition, k: int, view: View, pending: Sequence[Query], depth: float
@@ -152,11 +210,21 @@ class Search:
         """Whether a query of this point at position k would tell nothing new."""
         return self._models.is_noiseless(k) and self._observations.is_taken(u, k, pending)
 
+    def is_crowded(self, u: Array, k: int, pending: Sequence[Query]) -> bool:
+        """Whether a query of this point of a box at position k would nearly copy a pending one, and tell no more."""
+        if self._points is not None or not self._models.is_noiseless(k):
+            return False
+        waiting = self._observations.pending_points(k, pending)
+        return bool((np.abs(waiting - u).max(axis=1) < _apart(len(waiting))).any())
+
     def find_fresh(self, acquisition: Acquisition, u: Array, k: int, view: View, pending: Sequence[Query]) -> Array:
-        """A good point of a box near u that was not queried at position k; u itself on a finite set."""
+        """A good point of a box near u that is neither known nor nearly pending at position k; u on a finite set."""
         if self._points is not None:
             return u
-        return find_elsewhere(acquisition, self._domain, u, self._observations.queried_points(k, pending), view.rng)
+        waiting = self._observations.pending_points(k, pending)
+        taken = self._observations.queried_points(k)
+        reach = np.concatenate([np.full(len(taken), SAME), np.full(len(waiting), _apart(len(waiting)))])
+        return find_elsewhere(acquisition, self._domain, u, np.vstack([taken, waiting]), reach, view.rng)
 
     def _find_avoided(self, k: int, pending: Sequence[Query]) -> BoolArray:
         """The points of a finite set that are no candidates for a query at position k."""
@@ -167,6 +235,33 @@ class Search:
         failed[self._observations.rows_of([u for u, _ in self._observations.recent_failures()])] = True
         # Where only failed points are left they are tried again.
         return avoid if failed.all() else failed
+
+
+def incumbent(models: FidelityModels, pending: Sequence[Query]) -> float | None:
+    """The value at the target (the last position) to be beaten; None when no target value is known.
+
+    The best value observed where the target is noiseless; where it is noisy, the best posterior mean at the points
+    queried, since the best of noisy values is mostly luck. Pending target queries count with their posterior mean,
+    otherwise one that promises much would be asked for again.
+    """
+    top = len(models.used) - 1
+    u, y = models.observations.rows(top)
+    if len(y) == 0:
+        return None
+    best = float(y.max()) if models.is_noiseless(top) else float(models.models[top].posterior(u)[0].max())
+    waiting = [q.u for q in pending if q.fidelity == models.used[top]]
+    if waiting:
+        best = max(best, float(models.models[top].posterior(np.array(waiting))[0].max()))
+    return best
+
+
+def _apart(count: int) -> float:
+    """How far, in unit coordinates, a query keeps from the `count` pending ones of a noiseless fidelity.
+
+    Values that are told later may call for a closer look; before they are known, one query near a point is enough. The
+    more are pending, the less each keeps free, so that there is always room.
+    """
+    return min(APART, 10 * APART / (1 + count))
 
 
 def check_initial_capital(given: float | None) -> float | None:

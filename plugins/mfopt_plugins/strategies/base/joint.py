@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from mfopt.hooks import ModelsJointly, shared_surrogate
 from mfopt.protocols import Problem, Query, Suggestion, Surrogate, View
 from mfopt_plugins.method.upper_bound import PlainBound
-from mfopt_plugins.strategies.base.cycle import Cycle
-from mfopt_plugins.strategies.base.improvement import improvement_reason, incumbent
+from mfopt_plugins.strategies.base.cycle import Cycle, incumbent
+from mfopt_plugins.strategies.base.improvement import improvement_reason
 
 
 class JointStrategy(Cycle):

@@ -16,8 +16,9 @@ point too, to the next best point.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from math import inf, isfinite, sqrt
 from numbers import Real
 from typing import Literal
@@ -29,7 +30,7 @@ from mfopt.hooks import FullAcquisition
 from mfopt.protocols import Array, Problem, Query, Record, Suggestion, View
 from mfopt.run.reason import Reason
 from mfopt_plugins.method.upper_bound import PlainBound
-from mfopt_plugins.strategies.base.cycle import Cycle, check_initial_capital
+from mfopt_plugins.strategies.base.cycle import Cycle, check_initial_capital, incumbent
 from mfopt_plugins.strategies.ucb.affine import Affine
 from mfopt_plugins.strategies.ucb.doubt import FACTOR, SETTLED, STEPS, Doubt
 from mfopt_plugins.strategies.ucb.schedule import Constants, Given, Practical, Schedule, Theory, require_not_negative
@@ -133,7 +134,7 @@ class UCBStrategy(Cycle):
         # ζ and γ that are given, and affine corrections, are in the unit of y: they hold for values as they are.
         softens = self.softened and heuristics and several and not (given.any or self.affine)
         self._softener = Softener(find_judge(problem, used) if softens else None)
-        self._doubt = Doubt() if self.doubt and heuristics and several else None
+        self._doubt = Doubt() if self.doubt and heuristics else None
 
     def tell(self, record: Record) -> None:
         """Learn the outcome of a query, or data that nobody asked for, in the order told."""
@@ -150,6 +151,12 @@ class UCBStrategy(Cycle):
 
     def _needs_values(self) -> bool:
         return self._schedule.heuristics
+
+    def _way_back(self) -> Callable[[Array], Array] | None:
+        if not self._softener.active:
+            return None
+        values = np.concatenate([self._observations.rows(k)[1] for k in range(len(self._used))])
+        return partial(self._softener.restore, lowest=float(values.min()), highest=float(values.max()))
 
     def _couples(self) -> bool:
         # The theorems are about one process per fidelity, and so are affine corrections.
@@ -190,16 +197,18 @@ class UCBStrategy(Cycle):
         choice = self._explore(turn)
         doubt = self._doubt if self._doubt is not None and self._is_settled(choice) else None
         kind = "ucb"
-        if doubt is not None and doubt.looks_elsewhere:
+        if doubt is not None and doubt.looks:
             kind = "doubt"
             turn, choice = self._look_elsewhere(turn)
-            doubt.looks_elsewhere = choice.k < self._top  # until the target was asked elsewhere
+            doubt.looks -= choice.k == self._top  # until the target was asked elsewhere
         if choice.k == self._top and turn.view.remaining < 2 * self._costs[-1]:
             text = "the capital pays for one more target query: it goes where the means are best"
             informed = self._schedule.informed_positions(self._observations.counts)
             return "last target query", turn, self._ask_target(self._bound(informed, 0.0), turn, text)
         if doubt is not None and kind == "ucb":
-            doubt.looks_elsewhere = True
+            doubt.looks = 1
+            if self._top == 0:
+                doubt.refine(incumbent(self._models, ()) or 0.0, self._spread())
             text = "the bounds promise next to nothing: refine where the target's mean is best"
             return "refinement", turn, self._ask_target(self._bound([self._top], 0.0), turn, text)
         return kind, turn, choice
@@ -210,8 +219,11 @@ class UCBStrategy(Cycle):
         bound = self._bound(self._schedule.informed_positions(self._observations.counts), turn.beta)
         u, lowered = self._search.maximum(bound, top, turn.view, turn.pending, depth)
         choice = self._choose_fidelity(u, turn)
-        if choice.k == top and self._search.is_needless(u, top, turn.pending):
-            u = self._search.find_fresh(lowered, u, top, turn.view, turn.pending)
+        for _ in range(len(self._used)):  # another point may call for another fidelity, and be no better there
+            k = choice.k
+            if not (self._search.is_crowded(u, k, turn.pending) or self._search.is_needless(u, k, turn.pending)):
+                break
+            u = self._search.find_fresh(lowered, u, k, turn.view, turn.pending)
             choice = self._choose_fidelity(u, turn)
         return choice
 
@@ -249,8 +261,8 @@ class UCBStrategy(Cycle):
 
     def _is_settled(self, choice: _Choice) -> bool:
         """Whether the bounds promise no more than a refinement of the best target value."""
-        y = self._observations.rows(self._top)[1]
-        return len(y) > 0 and float(np.min(choice.phi)) - float(np.max(y)) <= SETTLED * self._spread()
+        best = incumbent(self._models, ())  # where values are noisy the largest is mostly luck
+        return best is not None and float(np.min(choice.phi)) - best <= SETTLED * self._spread()
 
     # ------------------------------------------------------------------------------------------- quantities
 
