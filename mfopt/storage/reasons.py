@@ -11,7 +11,7 @@ from mfopt.checks import show
 from mfopt.run.reason import ImprovementReason, Reason
 
 _KINDS = {kind.__name__: kind for kind in (Reason, ImprovementReason)}
-_WORDS = ("kind", "text", "bound")  # fields that are strings
+_WORDS = ("kind", "text", "bound", "worse")  # fields that are strings
 _SPECIAL = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}  # numbers that JSON does not know
 
 

@@ -3,18 +3,23 @@
 The fidelities that a method uses are numbered by position k = 0..K−1, the last one being the target. Points are in unit
 coordinates. On a finite set a point is one of its rows; on a box two points that differ by at most SAME
 (mfopt/protocols.py) in every coordinate are the same point.
+
+Outliers are not seen as they were told (outliers.py), nor is anything where the method asks for a softening.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import inf, nan
 
 import numpy as np
 
-from mfopt.hooks import Softening
+from mfopt.hooks import Rows, Softening
 from mfopt.protocols import SAME, Array, BoolArray, Domain, Query
+from mfopt_plugins.method.outliers import Outliers
 
 AGREE = 1e-4  # of the spread: values at the same point that differ by more disagree
+GROWTH = 0.1  # of the values of a fidelity, before its outliers are seen anew
 RECENT = 10  # a failed point is avoided until so many outcomes were told after it
 
 
@@ -27,7 +32,13 @@ class Observations:
         self._points, self._dim = domain.points, domain.dim
         self._nearest = SAME if domain.points is None else 0.0
         self._u = [np.empty((16, self._dim)) for _ in self.used]
-        self._y = [np.empty(16) for _ in self.used]
+        self._y = [np.empty(16) for _ in self.used]  # as they are seen
+        self._told = [np.empty(16) for _ in self.used]
+        self._outliers = Outliers(len(self.used))
+        self._outdated = False  # whether other values are outliers than when all were last seen
+        self._any_outliers = False
+        self._softening: Softening | None = None
+        self._seen_at = list(self.counts)  # values when all were last seen anew
         self._failed: list[tuple[Array, int, int]] = []  # point, position, outcomes told before
         self._outcomes = 0
         self._repeats: list[list[tuple[int, int]]] = [[] for _ in self.used]  # rows with an earlier row at their point
@@ -45,21 +56,76 @@ class Observations:
             if n == len(self._y[k]):  # capacity doubles, so that a row costs O(1) amortised
                 self._u[k] = np.concatenate([self._u[k], np.empty_like(self._u[k])])
                 self._y[k] = np.concatenate([self._y[k], np.empty_like(self._y[k])])
-            self._u[k][n], self._y[k][n] = u, y
+                self._told[k] = np.concatenate([self._told[k], np.empty_like(self._told[k])])
+            self._outliers.note(u, k, y, self._rows_told())
+            self._u[k][n], self._told[k][n], self._y[k][n] = u, y, self.see(u, k, y)
             self.counts[k] = n + 1
+            self._outdated |= self._outliers.judge(self._rows_told())
         self._outcomes += 1
 
-    def soften(self, softening: Softening) -> None:
-        """See all values told so far through `softening`."""
+    # ------------------------------------------------------------------------------------ how values are seen
+
+    def see(self, u: Array, k: int, y: float) -> float:
+        """A value told for this point at position k, as it is seen."""
+        if not self._any_outliers:
+            return y if self._softening is None else self._softening.value(y)
+        return float(self._see(k, u[None], np.array([y]))[0])
+
+    def soften(self, softening: Softening | None) -> None:
+        """See all values through `softening` from now on; None: no more."""
+        self._softening = softening
+        self._see_all()
+
+    def update_outliers(self) -> bool:
+        """See all values anew if there are other outliers now; True if so. Then values are not softened any more."""
+        if not self._outdated:
+            return False
+        self._outdated, self._any_outliers = False, True
+        self.soften(None)  # a softening was chosen for the values as they were seen
+        return True
+
+    def refresh_outliers(self) -> bool:
+        """See outliers anew where the values have grown by GROWTH; True if that was done."""
+        if not self._any_outliers:
+            return False
+        due = [n >= (1 + GROWTH) * before for n, before in zip(self.counts, self._seen_at, strict=True)]
+        out = [self._outliers.find(k, y).any() for k, (_, y) in enumerate(self._rows_told())]
+        if not any(a and b for a, b in zip(due, out, strict=True)):
+            return False
+        self._see_all()
+        return True
+
+    def count_far(self, k: int) -> int:
+        """Number of values at position k that lie far below the rest."""
+        if not self._any_outliers:
+            return 0
+        return int(self._outliers.find_far(k, self._told[k][: self.counts[k]]).sum())
+
+    def lowest(self, k: int) -> float:
+        """The lowest value at position k that does not lie far below the rest, as it was told; NaN without values."""
+        y = self._told[k][: self.counts[k]]
+        return float(y[~self._outliers.find_far(k, y)].min()) if len(y) else nan
+
+    def _rows_told(self) -> list[Rows]:
+        return [(self._u[k][:n], self._told[k][:n]) for k, n in enumerate(self.counts)]
+
+    def _see(self, k: int, u: Array, y: Array) -> Array:
+        n, seen = self.counts[k], y
+        if self._any_outliers:
+            seen = self._outliers.see(k, u, y, (self._u[k][:n], self._told[k][:n]))
+        return seen if self._softening is None else self._softening(seen)
+
+    def _see_all(self) -> None:
         for k, n in enumerate(self.counts):
-            softened = np.empty_like(self._y[k])
-            softened[:n] = softening(self._y[k][:n])
-            self._y[k] = softened
+            seen = np.empty_like(self._y[k])
+            seen[:n] = self._see(k, self._u[k][:n], self._told[k][:n])
+            self._y[k] = seen
+        self._seen_at = list(self.counts)
 
     # ---------------------------------------------------------------------------------------------- values
 
     def rows(self, k: int) -> tuple[Array, Array]:
-        """Points (n, dim) and values (n,) of position k, in the order told."""
+        """Points (n, dim) and values (n,) of position k as they are seen, in the order told."""
         n = self.counts[k]
         return self._u[k][:n], self._y[k][:n]
 
@@ -67,12 +133,16 @@ class Observations:
         """The largest range of values within one fidelity."""
         return max(self.ranges())
 
+    def highest(self) -> float:
+        """The largest value of all; −∞ without any."""
+        return max(float(self.rows(k)[1].max(initial=-inf)) for k in range(len(self.used)))
+
     def ranges(self) -> list[float]:
         """The range of the values of each position; 0 where there are none."""
         return [float(np.ptp(self.rows(k)[1])) if n else 0.0 for k, n in enumerate(self.counts)]
 
     def value(self, u: Array, k: int) -> float | None:
-        """The last value told for this point at position k."""
+        """The last value told for this point at position k, as it is seen."""
         points, values = self.rows(k)
         known = np.flatnonzero(self.same(points, u))
         return float(values[known[-1]]) if len(known) else None

@@ -73,14 +73,14 @@ class AugmentedImprovement(AcquisitionDefaults):
         """
         eta = np.sqrt(self._noise)
         s = np.sqrt(var + self._noise)
-        floor = np.maximum(var, 1e-12 * self._noise)
+        floor = np.maximum(var, max(1e-12 * self._noise, 1e-307))  # its inverse must not overflow
         value = np.log(floor / (s * (s + eta)))
         inside = var > floor * (1 - 1e-15)
         slope = np.where(inside, 1.0 / floor, 0.0) - 1.0 / (2 * s**2) - 1.0 / (2 * s * (s + eta))
         return value, slope
 
     def _log_correlation(self, cov: Array, var: Array, top: Array) -> Array:
-        product = np.sqrt(var * top)
+        product = np.sqrt(var) * np.sqrt(top)  # var · top may overflow
         known = product > 0  # a value that is known without doubt has nothing left to correlate
         correlation = np.where(known, np.abs(cov) / np.where(known, product, 1.0), 0.0)
         return np.asarray(np.log(np.clip(correlation, _LEAST, 1.0)))

@@ -26,7 +26,7 @@ class Standard:
         # Constant values (up to rounding) have no spread of their own: known noise, else their size, stands in.
         if unit <= 1e-14 * abs(offset) or unit == 0.0:
             unit = max(sqrt(noise or 0.0), abs(offset)) or 1.0
-        return cls(offset, max(unit, 1e-140))  # its square must not underflow
+        return cls(offset, max(unit, 1e-153))  # its square must not underflow
 
     def standardise(self, y: Array) -> Array:
         """Values in standard units."""

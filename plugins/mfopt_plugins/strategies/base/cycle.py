@@ -3,7 +3,7 @@
 The fidelities in use are numbered by position k = 0..K−1; the last position is the target. An ask is
 
     1. the initial design, then random queries as long as no value at all is known
-    2. the models, brought up to date with the values told
+    2. the models, brought up to date with the values told, but for outliers (method/outliers.py)
     3. a second query of a point, where values seem to be noisy and none was asked twice
     4. the method's own choice
 
@@ -19,6 +19,7 @@ from __future__ import annotations
 import copy
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from math import inf
 
 import numpy as np
@@ -69,6 +70,14 @@ class Cycle(ABC):
         """Bring the models up to date with the values told."""
         self._models.update()
 
+    def _looks_for_outliers(self) -> bool:
+        """Whether outliers are not taken at their word."""
+        return True
+
+    def _see_anew(self) -> None:
+        """Take note that all values are seen differently now."""
+        self._models.forget()
+
     def _couples(self) -> bool:
         """Whether a surrogate that can is to model all fidelities as one process."""
         return False
@@ -110,8 +119,13 @@ class Cycle(ABC):
         if self._needs_values() and not any(self._observations.counts):
             k = 0 if self._can_pay(0, view.remaining) else self._top
             return self._design.another(k, view, pending, "no value is known yet")
+        if self._looks_for_outliers():
+            if self._observations.update_outliers():
+                self._see_anew()
+            elif self._observations.refresh_outliers():
+                self._models.forget()
         self._learn(view)
-        return self._test_noise(view, pending) or self._choose(view, pending)
+        return self._tell_outliers(self._test_noise(view, pending) or self._choose(view, pending))
 
     def _test_noise(self, view: View, pending: Sequence[Query]) -> Suggestion | None:
         """A second query of the best point of a fidelity that seems to be noisy, where no point was asked twice yet.
@@ -129,6 +143,15 @@ class Cycle(ABC):
             text = "the values seem to be noisy: a second one of this point tells"
             return Suggestion(u, fidelity, Reason("test of noise", text, fidelity, view.t))
         return None
+
+    def _tell_outliers(self, suggestion: Suggestion) -> Suggestion:
+        """The same suggestion, with a reason that tells of values far below the rest."""
+        observations, positions = self._observations, range(len(self._used))
+        far = tuple(observations.count_far(k) for k in positions)
+        if not any(far):
+            return suggestion
+        lowest = tuple(observations.lowest(k) for k in positions)
+        return replace(suggestion, reason=replace(suggestion.reason, far=far, lowest=lowest))
 
     def exhausted(self, pending: Sequence[Query]) -> bool:
         """Whether a finite set has no useful query left: its target, taken for noiseless, knows every point."""

@@ -139,9 +139,7 @@ class UCBStrategy(Cycle):
     def tell(self, record: Record) -> None:
         """Learn the outcome of a query, or data that nobody asked for, in the order told."""
         if record.y is not None and record.fidelity in self._used:
-            y = self._softener.softening.value(record.y)
-            self._checks.tell(record.u, self._used.index(record.fidelity), y, record.asked)
-            record = replace(record, y=y)
+            self._checks.tell(record.u, self._used.index(record.fidelity), record.y, record.asked)
         super().tell(record)
 
     @property
@@ -167,10 +165,21 @@ class UCBStrategy(Cycle):
             self._observations, view.rng
         ):
             self._observations.soften(self._softener.softening)
-            self._models.forget()
-            self._schedule.gamma.restart()
-            self._checks.soften(self._softener.softening, self._spread())
+            self._learn_anew()
         super()._learn(view)
+
+    def _looks_for_outliers(self) -> bool:
+        return self._schedule.heuristics  # the theorems are about values as they are
+
+    def _see_anew(self) -> None:
+        self._softener.restart()
+        self._learn_anew()
+
+    def _learn_anew(self) -> None:
+        """Learn the models, ζ and γ from values that are seen differently now."""
+        self._models.forget()
+        self._schedule.gamma.restart()
+        self._checks.compare_all(self._spread())
 
     # --------------------------------------------------------------------------------- what to ask for next
 
@@ -292,7 +301,7 @@ class UCBStrategy(Cycle):
         zetas, gammas = self._schedule.zeta.values, self._schedule.gamma.values
         terms = (choice.mean, choice.width, zetas, choice.phi, gammas)
         if self._softener.active:
-            terms = self._softener.in_unit_of_y(*terms)
+            terms = self._softener.in_unit_of_y(*terms, self._observations.highest(), self._spread())
         mean, width, zeta, phi, gamma = (tuple(term.tolist()) for term in terms)
         fidelity = self._used[choice.k]
         reason = Reason(kind, choice.text, fidelity, turn.view.t, turn.beta, self._used, mean, width, zeta, phi, gamma)
