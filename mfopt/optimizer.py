@@ -143,7 +143,9 @@ class Optimizer:
     def tell(self, trial: Trial | int, y: object = None, status: str = "ok") -> None:
         """Record the outcome of a trial (or of its id): a finite value, or status="failed" when there is none.
 
-        A failed trial costs as much as any other. Trials may be told in any order, each once.
+        With status="failed" y may be left out, or be a bound: the value is known to be no better than y, such as the
+        result at the time of a crash. It is never `best`. A failed trial costs as much as any other. Trials may be told
+        in any order, each once.
         """
         self.tell_many([(trial, y, status)])
 
@@ -152,7 +154,7 @@ class Optimizer:
         given = [parse_outcome(outcome) for outcome in outcomes]
 
         def tell(ledger: Ledger) -> list[Told]:
-            told = [Told(ledger.find_pending(trial).id, y) for trial, y in given]
+            told = [Told(ledger.find_pending(trial).id, y, bound) for trial, y, bound in given]
             ids = [event.id for event in told]
             if len(set(ids)) < len(ids):
                 raise AlreadyTold(f"a trial must be told once, got trials {ids}")

@@ -10,7 +10,7 @@ from mfopt.domains.box import Box
 from mfopt.domains.dimensions import Real
 from mfopt.optimizer import Optimizer
 from mfopt.plots.belief import Belief
-from mfopt.plots.run import fidelity_colour
+from mfopt.plots.run import draw_failures, fidelity_colour
 from mfopt.protocols import Array
 
 _LINE = 201  # points of a slice along one coordinate
@@ -57,6 +57,7 @@ def draw_slice(axes: Any, optimizer: Optimizer, belief: Belief, j: int, first: b
         at = axes.get_ylim()[0]
         axes.plot(history.x[rows, j], np.full(rows.sum(), at), marker="|", markersize=7, linestyle="none",
                   color=fidelity_colour(m, count), alpha=0.6, clip_on=False, zorder=8)  # fmt: skip
+    draw_failures(axes, optimizer, history.x[:, j], None)
     axes.set_title(f"{'Candidates by' if scattered else 'Through the best point, along'} {optimizer.domain.names[j]}")
     _label_axis(axes, optimizer, j, "x")
     axes.grid(alpha=0.3)
@@ -95,12 +96,13 @@ def draw_maps(figure: Any, optimizer: Optimizer, belief: Belief, i: int, j: int)
             )  # fmt: skip
         figure.colorbar(drawn, ax=panel)
         for m in range(count):
-            rows = history.fidelity == m
+            rows = (history.fidelity == m) & (history.status == "ok")
             panel.scatter(
                 history.x[rows, i], history.x[rows, j], s=10 if m < count - 1 else 22, linewidths=0.5,
                 edgecolors="white", color=fidelity_colour(m, count), zorder=3 + m,
                 label=optimizer.fidelities[m].name,
             )  # fmt: skip
+        draw_failures(panel, optimizer, history.x[:, i], history.x[:, j])
         best = optimizer.best
         if best is not None:
             panel.scatter(best.x[i], best.x[j], marker="*", s=170, color="white", edgecolors="black", zorder=20)

@@ -28,6 +28,7 @@ class Reason:
     phi: tuple[float, ...] = ()
     gamma: tuple[float, ...] = ()
     bound: str = "upper"
+    failure: float | None = None  # the estimated chance that this evaluation fails; None before the first failure
 
     @property
     def minimum(self) -> int | None:
@@ -49,7 +50,7 @@ class Reason:
     def __str__(self) -> str:
         head = f"{self.kind}: fidelity {self.fidelity}, {self.text}"
         if not self.fidelities:
-            return head
+            return "\n".join([head, *_show_failure(self.failure)])
         sign = "+" if self.bound == "upper" else "-"
         columns = ("fidelity", "mean μ", "width β½σ", "ζ", f"{self.bound} bound φ = μ {sign} β½σ {sign} ζ", "γ")
         rows: list[tuple[str, ...]] = [columns]
@@ -59,7 +60,9 @@ class Reason:
             rows.append((f"{m}{marks}", *(_show(v) for v in values)))
         tightest = "smallest" if self.bound == "upper" else "largest"
         foot = f"t = {self.t}, β = {self.beta:.4g}; * the {tightest} bound, < the fidelity chosen"
-        return "\n".join([head, *("  " + line for line in align(rows, right=True)), "  " + foot])
+        return "\n".join(
+            [head, *("  " + line for line in align(rows, right=True)), "  " + foot, *_show_failure(self.failure)]
+        )
 
 
 @dataclass(frozen=True)
@@ -75,6 +78,7 @@ class ImprovementReason:
     fidelities: tuple[int, ...] = ()
     mean: tuple[float, ...] = ()  # μ_m(x)
     sigma: tuple[float, ...] = ()  # σ_m(x)
+    failure: float | None = None  # the estimated chance that this evaluation fails; None before the first failure
 
     def negated(self) -> ImprovementReason:
         """The same choice told in the user's unit when the user minimises."""
@@ -86,9 +90,15 @@ class ImprovementReason:
             rows.append((f"{m}<" if m == self.fidelity else f"{m}", _show(mean), _show(sigma)))
         foot = f"t = {self.t}, incumbent {_show(self.incumbent)}, log of the acquisition {_show(self.value)}"
         head = f"{self.kind}: fidelity {self.fidelity}, {self.text}"
-        return "\n".join([head, *("  " + line for line in align(rows, right=True)), f"  {foot}; < the fidelity chosen"])
+        lines = [*align(rows, right=True), f"{foot}; < the fidelity chosen"]
+        return "\n".join([head, *("  " + line for line in lines), *_show_failure(self.failure)])
 
 
 def _show(value: float) -> str:
     """Six digits; a dash where there is nothing to show."""
     return "-" if isnan(value) or value in (inf, -inf) else f"{value:.6g}"
+
+
+def _show_failure(chance: float | None) -> list[str]:
+    """The line about the chance of failure, where one is known."""
+    return [] if chance is None else [f"  estimated chance of failure {100 * chance:.0f} %"]

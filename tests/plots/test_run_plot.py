@@ -120,3 +120,18 @@ def test_a_run_on_a_finite_set_is_drawn(tmp_path, columns):
         opt.tell(trial, high(trial.x))
     plot_run(opt, tmp_path / "run.svg", optimum=1.0)
     assert ("Where it queried" if columns == 2 else "Values") in written(tmp_path / "run.svg")
+
+
+def test_failed_trials_are_drawn(folder):
+    def crashes(x):
+        if x[0] > 0.6:
+            raise RuntimeError("no mesh")
+        return high(x)
+
+    study("study.db", [(0, 1), (0, 1)], costs=(1.0,), capital=20.0, functions=(crashes,))
+    opt = mfopt.Study.open("study.db", "wing")
+    assert (opt.history.status == "failed").any()
+    plot_run(opt, "run.svg")
+    assert "<!-- failed -->" in written(folder / "run.svg")
+    plot_study(opt, "study.svg", opt.reasons())
+    assert "<!-- failed -->" in written(folder / "study.svg")
