@@ -162,9 +162,10 @@ def run(
                 needed with an executor of your own
     limits      how many of them may be at each fidelity, a list with None for no limit: [None, 2]
     timeout     seconds that an evaluation may take, one number or one per fidelity, None for no limit; one that takes
-                longer has failed
+                longer has failed. The time counts while it runs; in an executor of your own, from its submission
     retries     how often an evaluation that failed (by an exception, by a value that is not a finite number, by its
-                timeout, by the death of its worker) is tried again; its cost is charged once
+                timeout, by the death of its worker) is tried again; its cost is charged once. What is lost with a
+                worker of a Dask cluster is first run again without counting (docs/parallel.md)
     progress    True, False, or None: when stderr is a terminal
     callback    called as callback(optimizer, trial, y) after each tell, y None for a failed one; True ends the loop
     time_limit  seconds; no evaluation starts later

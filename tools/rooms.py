@@ -92,7 +92,7 @@ ROOMS = {
     ),
     "cli": Room(
         "the command mfopt",
-        "errors protocols checks options fidelities registry domains run storage optimizer study parallel loop "
+        "errors protocols checks fidelities registry domains run storage optimizer study parallel loop "
         "problems analysis plots mfopt bench",
     ),
     # the built-in plugins; `core` is imported by name only there
@@ -137,7 +137,7 @@ def _files() -> Iterator[tuple[Path, str]]:
     """Every Python file of mfopt and mfopt_plugins with its room."""
     for file in sorted((ROOT / "mfopt").rglob("*.py")):
         first = file.relative_to(ROOT / "mfopt").parts[0].removesuffix(".py")
-        yield file, "mfopt" if first == "__init__" else first
+        yield file, {"__init__": "mfopt", "__main__": "cli"}.get(first, first)
     for folder in sorted((ROOT / "plugins" / "mfopt_plugins").iterdir()):
         for file in sorted(folder.rglob("*.py")):
             yield file, f"plugins.{folder.name}"

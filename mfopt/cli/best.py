@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 
+from mfopt.checks import escape
 from mfopt.cli._shared import add_storage, by_name, open_study
 from mfopt.cli.command import ExitCode, Subparsers
 from mfopt.errors import MfoptError
@@ -32,6 +33,6 @@ def run(arguments: argparse.Namespace) -> ExitCode:
         return ExitCode.DONE
     print(f"value  {best.y!r} (trial {best.trial_id})")
     for name, value in x.items():
-        print(f"  {name} = {value!r}")
+        print(f"  {escape(name)} = {value!r}")
     print(f"spent  {study.spent:g} of {'unlimited' if study.capital is None else f'{study.capital:g}'}")
     return ExitCode.DONE

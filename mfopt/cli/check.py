@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import argparse
 import csv
+import difflib
 import json
 from collections.abc import Sequence
 from dataclasses import asdict
 from math import nan
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -58,6 +60,10 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     if source in problems.names():
         problem = problems.get(source)
         found = preflight(problem.functions, problem.domain, costs or problem.costs, pairs=arguments.pairs, rng=seed)
+    elif not Path(source).exists():
+        close = difflib.get_close_matches(source.lower(), problems.names(), n=1)
+        hint = f"; did you mean {close[0]}?" if close else ""
+        raise InputError(f"SOURCE must be a CSV file that exists or a test problem, got {source}{hint}")
     else:
         found = _check_table(source, costs, "minimize" if arguments.minimize else "maximize", seed)
     print(json.dumps([asdict(one) for one in found.checks], indent=2) if arguments.json else found)

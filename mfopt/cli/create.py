@@ -5,8 +5,7 @@ from __future__ import annotations
 import argparse
 import csv
 
-from mfopt import registry
-from mfopt.cli._shared import STORAGE, read_plugin
+from mfopt.cli._shared import STORAGE
 from mfopt.cli.command import ExitCode, Subparsers
 from mfopt.domains.box import Box
 from mfopt.domains.dimensions import Real
@@ -52,9 +51,9 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     study = Optimizer(
         _read_candidates(arguments.candidates) if arguments.dim is None else _read_box(arguments.dim),
         arguments.costs,
-        strategy=read_plugin(registry.STRATEGIES, arguments.strategy),
-        surrogate=read_plugin(registry.SURROGATES, arguments.surrogate),
-        maximiser=read_plugin(registry.MAXIMISERS, arguments.maximiser),
+        strategy=arguments.strategy,
+        surrogate=arguments.surrogate,
+        maximiser=arguments.maximiser,
         direction="minimize" if arguments.minimize else "maximize",
         capital=arguments.capital,
         noise=arguments.noise,

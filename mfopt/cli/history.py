@@ -8,6 +8,7 @@ import json
 import sys
 from typing import Any
 
+from mfopt.checks import escape
 from mfopt.cli._shared import add_storage, by_name, open_study
 from mfopt.cli.command import ExitCode, Subparsers
 from mfopt.run.history import column_name
@@ -34,7 +35,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     if arguments.json:
         print(json.dumps(rows, indent=1))
         return ExitCode.DONE
-    names = ["id", *(column_name(name) for name in study.domain.names), "fidelity", "y", "cost", "status"]
+    names = ["id", *(escape(column_name(name)) for name in study.domain.names), "fidelity", "y", "cost", "status"]
     cells = [[_as_string(row["x"][name]) for name in study.domain.names] for row in rows]
     lines = [
         [str(row["id"]), *x, str(row["fidelity"]), _as_string(row["y"]), _as_string(row["cost"]), row["status"]]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pickle
 import traceback
 from collections.abc import Callable
-from concurrent.futures import Future
+from concurrent.futures import CancelledError, Future
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,11 +30,25 @@ class Failure:
 Outcome = float | Failure
 
 
-def begin_future() -> Future[Outcome]:
-    """A future whose evaluation is at work, so that it cannot be cancelled."""
-    future: Future[Outcome] = Future()
-    future.set_running_or_notify_cancel()
-    return future
+class Evaluation(Future[Outcome]):
+    """The future of an evaluation that a pool of ours runs. It cannot be cancelled, only abandoned."""
+
+    def __init__(self, began: float | None = None) -> None:
+        super().__init__()
+        self.set_running_or_notify_cancel()
+        self.began = began  # when it began to run, on the clock time.monotonic; None while it waits for a worker
+
+
+def take_outcome(future: Future[Outcome]) -> Outcome:
+    """What an evaluation came to; an ExecutorError when the pool is at fault."""
+    try:
+        return future.result()
+    except ExecutorError:
+        raise
+    except WorkerLost as error:
+        return Failure(error)
+    except (Exception, CancelledError) as error:
+        raise ExecutorError(f"the executor gave up an evaluation: {type(error).__name__}: {error}") from error
 
 
 def evaluate(function: Function, x: Array, what: str) -> Outcome:
@@ -72,11 +86,6 @@ def evaluate_pickled(task: bytes) -> Outcome:
             'define them in a module that is installed there, or use executor="threads"'
         ) from None
     return evaluate_far(function, x, what)
-
-
-def is_loss(error: BaseException) -> bool:
-    """Whether the worker died, rather than the pool failed. KilledWorker is Dask's word for it."""
-    return isinstance(error, WorkerLost) or type(error).__name__ == "KilledWorker"
 
 
 def pickle_task(function: Function, x: Array, what: str, dumps: Callable[[object], bytes] = pickle.dumps) -> bytes:

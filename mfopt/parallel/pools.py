@@ -7,8 +7,9 @@
     DaskPool       a distributed.Client, many machines: dask_pool.py
 
 A pool turns a function and a point into a Future of an Outcome: a finite number, or a Failure that says why there is
-none. An exception of the Future itself is the pool's: the loss of a worker (evaluation.is_loss) concerns it alone,
-anything else means that the pool cannot work at all.
+none. An exception of the Future itself is the pool's: a WorkerLost concerns this evaluation alone, anything else means
+that the pool cannot work at all. A Future that is an Evaluation says when it began to run; the time of any other counts
+from its submission.
 """
 
 from __future__ import annotations
@@ -16,17 +17,18 @@ from __future__ import annotations
 import concurrent.futures
 import os
 import threading
+import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from mfopt.checks import integer, show
 from mfopt.errors import ExecutorError, InputError
 from mfopt.parallel.evaluation import (
+    Evaluation,
     Failure,
     Function,
     Outcome,
-    begin_future,
     evaluate,
     evaluate_far,
     evaluate_pickled,
@@ -36,13 +38,15 @@ from mfopt.parallel.process_pool import ProcessPool
 from mfopt.parallel.simulator import Simulator
 from mfopt.protocols import Array
 
+_T = TypeVar("_T")
+
 
 class Pool(Protocol):
     """What the engine needs."""
 
     @property
     def workers(self) -> int:
-        """How many evaluations may run at once; falls when workers are lost for good."""
+        """How many evaluations may run at once; falls when workers are lost for good, may rise when they return."""
 
     def submit(self, function: Function, x: Array, what: str) -> Future[Outcome]:
         """Start an evaluation of function(x), whose value is called `what` in messages."""
@@ -116,7 +120,7 @@ class ThreadPool:
         self.workers = workers
 
     def submit(self, function: Function, x: Array, what: str) -> Future[Outcome]:
-        future = begin_future()
+        future = Evaluation(time.monotonic())
 
         def work() -> None:
             try:
@@ -158,10 +162,10 @@ class ExecutorPool:
         pass
 
 
-def submit_to(executor: Any, work: Callable[..., Outcome], *arguments: object, **options: object) -> Future[Outcome]:
+def submit_to(executor: Any, work: Callable[..., _T], *arguments: object, **options: object) -> Future[_T]:
     """The future of a call; an ExecutorError if the executor does not take it."""
     try:
-        future: Future[Outcome] = executor.submit(work, *arguments, **options)
+        future: Future[_T] = executor.submit(work, *arguments, **options)
     except Exception as error:
         raise ExecutorError(f"the executor refused an evaluation: {type(error).__name__}: {error}") from error
     return future

@@ -16,7 +16,10 @@ from typing import Any
 
 from mfopt.checks import real_number, show
 from mfopt.errors import EvaluationError, EvaluationTimeout, InputError
+from mfopt.parallel.orphans import Guard
 from mfopt.protocols import Array
+
+_GUARD = Guard()  # of all programs that this process runs
 
 
 class Simulator:
@@ -28,6 +31,8 @@ class Simulator:
     fidelity   number of the fidelity, passed on to the program
     name       name of the fidelity, passed on too
     timeout    seconds; a program that takes longer is killed with all that it has started
+
+    A program does not outlive the process that started it, even if that is killed (not on Windows).
 
     It reads one JSON object from stdin, {"x": {name: value, ...}, "fidelity": 0, "name": "coarse"}, and prints the
     value as the last line of stdout: a number, or a JSON object with a number "value". Whatever it prints before is
@@ -80,6 +85,7 @@ class Simulator:
                 start_new_session=True,  # so that it can be killed with its children
             )
             self._running.add(process)
+            _GUARD.add(process.pid)
         try:
             with process:  # closes the pipes and waits
                 try:
@@ -91,6 +97,7 @@ class Simulator:
             raise EvaluationTimeout(f"{self.command[0]} may take {self.timeout:g} s and took longer") from None
         finally:
             self._running.discard(process)
+            _GUARD.discard(process.pid)
         if process.returncode != 0:
             raise EvaluationError(f"{self.command[0]} ended with {_describe_code(process.returncode)}{_last_line(err)}")
         return _read_value(out, self.command[0])

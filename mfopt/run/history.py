@@ -28,7 +28,10 @@ AnyArray = TypeVar("AnyArray", bound=npt.NDArray[Any])
 
 
 class History:
-    """Append-only. Every array is the reader's own copy: writing to it is refused and could change nothing here."""
+    """Append-only. Every array is the reader's own copy: writing to it is refused and could change nothing here.
+
+    A thread may read while another appends: the number of rows is read before the arrays, and written after them.
+    """
 
     def __init__(self, names: tuple[str, ...]) -> None:
         self._names = names
@@ -48,6 +51,13 @@ class History:
         self._rows[self._n] = (id, fidelity, value, cost, y is None, limit)
         self._n += 1
 
+    def snapshot(self) -> History:
+        """The rows that there are now: its columns stay of one length, whatever other threads tell meanwhile."""
+        kept = History.__new__(History)
+        kept._names, kept._n = self._names, self._n
+        kept._x, kept._rows = self._x, self._rows  # with at least as many rows, of which the first never change
+        return kept
+
     def __len__(self) -> int:
         return self._n
 
@@ -59,16 +69,17 @@ class History:
     @property
     def x(self) -> Array:
         """(n, d), in user units."""
-        return _freeze(self._x[: self._n].copy())
+        n = self._n
+        return _freeze(self._x[:n].copy())
 
     @property
     def fidelity(self) -> npt.NDArray[np.int64]:
-        return _freeze(self._rows["fidelity"][: self._n].copy())
+        return self._column("fidelity")
 
     @property
     def y(self) -> Array:
         """NaN where the evaluation failed."""
-        return _freeze(self._rows["y"][: self._n].copy())
+        return self._column("y")
 
     @property
     def bound(self) -> Array:
@@ -78,17 +89,17 @@ class History:
     @property
     def cost(self) -> Array:
         """Capital charged for each row; 0 for data that nobody asked for, unless its cost was given."""
-        return _freeze(self._rows["cost"][: self._n].copy())
+        return self._column("cost")
 
     @property
     def status(self) -> npt.NDArray[np.str_]:
         """ "ok" or "failed"."""
-        return _freeze(np.where(self._rows["failed"][: self._n], "failed", "ok"))
+        return _freeze(np.where(self._column("failed"), "failed", "ok"))
 
     @property
     def id(self) -> npt.NDArray[np.int64]:
         """The ids of the trials; data that nobody asked for has ids of its own."""
-        return _freeze(self._rows["id"][: self._n].copy())
+        return self._column("id")
 
     def to_dataframe(self) -> pandas.DataFrame:
         """A row per told trial: id, one column per coordinate, fidelity, y, cost, status."""
@@ -96,15 +107,20 @@ class History:
             import pandas
         except ImportError as error:
             raise ImportError("to_dataframe needs pandas: pip install 'mfopt[dataframe]'") from error
-        columns: dict[str, npt.NDArray[Any]] = {"id": self.id}
-        for name, column in zip(self._names, self.x.T, strict=True):
+        told = self.snapshot()
+        columns: dict[str, npt.NDArray[Any]] = {"id": told.id}
+        for name, column in zip(self._names, told.x.T, strict=True):
             columns[column_name(name)] = column
-        columns |= {"fidelity": self.fidelity, "y": self.y, "cost": self.cost, "status": self.status}
+        columns |= {"fidelity": told.fidelity, "y": told.y, "cost": told.cost, "status": told.status}
         return pandas.DataFrame(columns)
 
+    def _column(self, name: str) -> npt.NDArray[Any]:
+        n = self._n
+        return _freeze(self._rows[name][:n].copy())
+
     def __repr__(self) -> str:
-        failed = int(self._rows["failed"][: self._n].sum())
-        return f"History({self._n} rows, {failed} failed)"
+        failed = self._column("failed")
+        return f"History({len(failed)} rows, {int(failed.sum())} failed)"
 
 
 def column_name(coordinate: str) -> str:

@@ -7,7 +7,7 @@ asked. As it enters an event it returns what the strategy is to be shown for it.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -104,10 +104,11 @@ class Ledger:
                 self.best = Best(x, y, id)
 
     def withdraw(self, id: int) -> None:
-        """Undo the last ask: its trial never reached anybody."""
+        """Undo an ask, the latest that is pending: its trial never reached anybody."""
         trial, _ = self._pending.pop(id)
         self.capital.release(trial.fidelity)
-        self.next_id -= 1
+        if id == self.next_id - 1:  # another thread may have added data since
+            self.next_id -= 1
         self._asks -= 1
 
     # --------------------------------------------------------------------------------------------- what it says
@@ -127,6 +128,14 @@ class Ledger:
         """The pending trials as a strategy sees them."""
         return tuple(query for _, query in self._pending.values())
 
+    def is_pending(self, id: int) -> bool:
+        """Whether the trial of this id was asked and not yet told."""
+        return id in self._pending
+
+    def is_told(self, id: int) -> bool:
+        """Whether the outcome of the trial of this id is known."""
+        return id in self._told
+
     def trial(self, id: int) -> Trial:
         """The pending trial of this id."""
         return self._pending[id][0]
@@ -143,8 +152,8 @@ class Ledger:
             raise UnknownTrial(f"a trial must come from this optimiser, got another one's trial {id}")
         return ours
 
-    def why_done(self, strategy_is_done: Callable[[], bool]) -> Exhausted | None:
-        """Why there is no further trial, or None; the strategy is asked only where X is finite and noise unknown."""
+    def why_done(self) -> Exhausted | None:
+        """Why no further trial can be, by capital and points alone; None where the strategy has the word."""
         left, price = self.capital.remaining, self.costs[-1]
         if left < price:
             return Exhausted(
@@ -157,13 +166,22 @@ class Ledger:
             pending = {trial.index for trial, _ in self._pending.values() if trial.fidelity == target}
             if len(self._used | pending) >= self._size:
                 return Exhausted(f"all {self._size} points of X were queried at the noiseless target", "points")
-        elif self._domain.points is not None and strategy_is_done():
-            return Exhausted(
-                f"all {len(self._domain.points)} points of X were queried at the target, which seems noiseless; "
-                "a positive noise would have them queried again",
-                "points",
-            )
-        return self.exhausted
+        return None
+
+    @property
+    def strategy_judges(self) -> bool:
+        """Whether only the strategy can say that X is used up: X is finite, and its noise is not known."""
+        return self._domain.points is not None and self._size is None
+
+    def used_up(self) -> Exhausted:
+        """Why there is no further trial where the strategy says that X is used up."""
+        points = self._domain.points
+        assert points is not None
+        return Exhausted(
+            f"all {len(points)} points of X were queried at the target, which seems noiseless; "
+            "a positive noise would have them queried again",
+            "points",
+        )
 
 
 class Capital:

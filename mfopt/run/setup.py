@@ -57,6 +57,9 @@ class Setup:
             price = levels[-1].cost
             if capital < price:
                 raise InputError(f"capital must pay for a target query, which costs {price}, got {capital}")
+        strategy = registry.read(registry.STRATEGIES, strategy)
+        surrogate = registry.read(registry.SURROGATES, surrogate)
+        maximiser = registry.read(registry.MAXIMISERS, maximiser)
         return cls(space, levels, direction, strategy, surrogate, maximiser, capital, _as_seed(rng), rng is None)
 
     @property
@@ -68,6 +71,16 @@ class Setup:
     def sign(self) -> float:
         """What turns the user's values into ones to be maximised."""
         return direction_sign(self.direction)
+
+    def describe(self, ledger: Ledger) -> str:
+        """A run with this setup, and how far it is, in one line."""
+        capital, best = ledger.capital, ledger.best
+        total = "" if capital.total is None else f" of {capital.total:g}"
+        return (
+            f"{len(self.domain.names)} coordinates, costs {list(map(float, self.costs))}, {self.direction}, "
+            f"spent {capital.spent:g}{total}, {len(ledger.history)} told, {len(ledger.pending)} pending, "
+            f"best {'none' if best is None else f'{best.y:.6g}'}"
+        )
 
     def make_ledger(self) -> Ledger:
         """An empty ledger: nothing has happened yet."""

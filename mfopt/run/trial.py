@@ -18,6 +18,7 @@ class Trial:
     cost: float
     index: int | None  # row of the user's candidates; None when X is not finite
     reason: Any  # why this point and this fidelity; print it
+    claim: int | None = None  # in a study: how often the trial had been handed out when you got it
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,13 +18,13 @@ from typing import Any
 import numpy as np
 
 from mfopt import registry
-from mfopt.checks import printable_name, show
+from mfopt.checks import direction_sign, escape, printable_name, real_number, show
 from mfopt.domains import as_domain
 from mfopt.domains.box import Box
 from mfopt.domains.dimensions import Real
 from mfopt.domains.finite import FiniteSet
 from mfopt.errors import InputError, PluginError, StorageDamaged, StudyMismatch
-from mfopt.fidelities import Fidelity
+from mfopt.fidelities import Fidelity, as_fidelities
 from mfopt.protocols import Domain
 from mfopt.run.setup import Setup
 from mfopt.storage.missing import MissingDomain, MissingPlugin
@@ -56,7 +56,7 @@ def compare(name: str, stored: Mapping[str, Any], given: Mapping[str, Any]) -> N
     """A StudyMismatch with all differences unless the two are the same."""
     here, there = _flatten("", given), _flatten("", stored)
     differences = [
-        f"{key}: stored {_show(there, key)}, given {_show(here, key)}"
+        f"{escape(key)}: stored {_show(there, key)}, given {_show(here, key)}"
         for key in [*there, *(key for key in here if key not in there)]
         if (key in here, here.get(key)) != (key in there, there.get(key))
     ]
@@ -77,17 +77,25 @@ def rebuild(store: Store, header: Header, given: Mapping[str, object]) -> Setup:
             what: _rebuild_plugin(name, what, group, spec[what]) if given.get(what) is None else given[what]
             for what, group in registry.GROUPS.items()
         }
+        direction_sign(spec["direction"])
         return Setup(
             domain=_rebuild_domain(store, name, spec["domain"]) if domain is None else domain,
-            fidelities=tuple(Fidelity(**fidelity) for fidelity in spec["fidelities"]),
+            fidelities=as_fidelities(None, [Fidelity(**fidelity) for fidelity in spec["fidelities"]], None),
             direction=spec["direction"],
             **plugins,
-            capital=spec["capital"],
+            capital=_read_capital(spec["capital"]),
             seed=header.seed,
             seed_is_free=False,
         )
-    except (KeyError, TypeError) as error:
-        raise StorageDamaged(f"{store}: the header of study {name!r} cannot be read: restore a copy") from error
+    except (KeyError, TypeError, AttributeError, ValueError, OverflowError, RecursionError) as error:
+        why = f"{type(error).__name__}: {escape(str(error))}"
+        raise StorageDamaged(f"{store}: the header of study {name!r} cannot be read ({why}): restore a copy") from error
+
+
+def _read_capital(stored: object) -> float | None:
+    if not isinstance(stored, float | int | None):
+        raise TypeError(f"a capital must be a number or null, got {show(stored)}")
+    return None if stored is None else real_number(stored, "capital")
 
 
 # ---------------------------------------------------------------------------------------------------- domains

@@ -7,6 +7,7 @@ import math
 from dataclasses import asdict
 from typing import Any
 
+from mfopt.checks import show
 from mfopt.run.reason import ImprovementReason, Reason
 
 _KINDS = {kind.__name__: kind for kind in (Reason, ImprovementReason)}
@@ -27,10 +28,15 @@ def reason_to_json(reason: Any) -> str:
 
 
 def reason_from_json(text: str) -> Any:
-    """A Reason or an ImprovementReason, or the string of another kind."""
-    fields = json.loads(text)
-    kind = _KINDS.get(fields.pop("type"))
-    return fields["text"] if kind is None else kind(**{key: _restore(key, value) for key, value in fields.items()})
+    """A Reason or an ImprovementReason, or the string of another kind; a ValueError where it is none."""
+    try:
+        fields = json.loads(text)
+        kind = _KINDS.get(fields.pop("type"))
+        if kind is None:
+            return str(fields["text"])
+        return kind(**{key: _restore(key, value) for key, value in fields.items()})
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+        raise ValueError(f"a reason must be as mfopt writes it, got {show(text)}") from error
 
 
 def _to_plain(value: Any) -> Any:
@@ -43,5 +49,7 @@ def _to_plain(value: Any) -> Any:
 
 def _restore(key: str, value: Any) -> Any:
     if key in _WORDS:
-        return value
+        return str(value)
+    if isinstance(value, dict) or (isinstance(value, list) and any(isinstance(one, list | dict) for one in value)):
+        raise TypeError(f"{key} must be a number or a list of numbers")
     return tuple(_SPECIAL.get(one, one) for one in value) if isinstance(value, list) else _SPECIAL.get(value, value)

@@ -6,6 +6,7 @@ import json
 import sys
 from typing import TYPE_CHECKING
 
+from mfopt.checks import escape
 from mfopt.cli._shared import by_name
 from mfopt.optimizer import Optimizer
 from mfopt.study import Study
@@ -50,14 +51,14 @@ def print_result(optimizer: Optimizer, result: OptimizeResult, picture: str | No
     if result.x is not None:
         print(f"best     {result.fun!r}")
         for name, value in by_name(optimizer, result.x).items():
-            print(f"  {name} = {value!r}")
+            print(f"  {escape(name)} = {value!r}")
     names = [fidelity.name for fidelity in optimizer.fidelities]
-    queries = ", ".join(f"{count} at {name}" for name, count in zip(names, result.nfev_at, strict=True))
+    queries = ", ".join(f"{count} at {escape(name)}" for name, count in zip(names, result.nfev_at, strict=True))
     print(f"queries  {queries}; spent {result.spent:g}")
     if result.failures:
         print(f"failed   {len(result.failures)}, the last ones:")
         for failure in result.failures[-_SHOWN:]:
-            print(f"  trial {failure.trial_id} at {names[failure.fidelity]}: {failure.message}")
+            print(f"  trial {failure.trial_id} at {escape(names[failure.fidelity])}: {failure.message}")
     if len(optimizer.pending) and isinstance(optimizer, Study):
         print(f"pending  {len(optimizer.pending)}; the same command with --resume goes on")
     if picture is not None:
