@@ -148,8 +148,9 @@ class Optimizer(Answers):
     def tell(self, trial: Trial | int, y: object = None, status: str = "ok") -> None:
         """Record the outcome of a trial (or of its id): a finite value, or status="failed" when there is none.
 
-        A failed trial costs as much as any other. Trials may be told in any order, each once. Where a trial was handed
-        out again after its lease, the first value counts; that it failed is for its last holder to say (LeaseLost).
+        A failed trial costs as much as any other; a y told with it is a bound, its value is known to be no better.
+        Trials may be told in any order, each once. Where a trial was handed out again after its lease, the first value
+        counts; that it failed is for its last holder to say (LeaseLost).
         """
         self.tell_many([(trial, y, status)])
 
@@ -158,8 +159,8 @@ class Optimizer(Answers):
         given = [parse_outcome(outcome) for outcome in outcomes]
 
         def tell(ledger: Ledger) -> list[Told]:
-            told = [Told(ledger.find_pending(trial).id, y) for trial, y in given]
-            self._session.check_claims(trial for trial, y in given if y is None)
+            told = [Told(ledger.find_pending(trial).id, y, bound) for trial, y, bound in given]
+            self._session.check_claims(trial for trial, y, _ in given if y is None)
             if len({event.id for event in told}) < len(told):
                 raise AlreadyTold(f"a trial must be told once, got trials {[event.id for event in told]}")
             return told
@@ -189,10 +190,9 @@ class Optimizer(Answers):
         self._session.refresh()
 
     def renew(self, trial: Trial | int) -> None:
-        """Start the lease of a pending trial anew: a sign of life from its worker.
+        """Start the lease of a pending trial anew: a sign of life from its worker, from any thread.
 
-        It has a connection of its own, so that a thread may call it while others ask and tell. Raises LeaseLost when
-        the lease ran out and the trial was handed out again: somebody else is at it now.
+        Raises LeaseLost when the lease ran out and the trial was handed out again: somebody else is at it now.
         """
         if self.lease is None:
             raise InputError("renew needs an optimiser with a storage and a lease, got one without")
@@ -274,10 +274,8 @@ class Optimizer(Answers):
 
     @property
     def done(self) -> bool:
-        """Whether there is nothing left to ask: the next ask would raise Exhausted.
+        """Whether the next ask would raise Exhausted: no target query can be paid, or a finite set is used up.
 
-        That is so when the remaining capital is below λ_M: only target queries improve the result, and none can be paid
-        any more. It is also so when every point of a finite set has been a target query and the target is noiseless: by
-        noise = 0, or, where the noise is not known, in the judgement of the strategy.
+        The target is then noiseless (noise = 0, or in the judgement of the strategy) and knows every point.
         """
         return self._session.is_done()

@@ -191,6 +191,7 @@ class Record:
     fidelity: int
     y: float | None  # None: the evaluation failed
     asked: bool
+    bound: float | None = None  # of one that failed: the value is known to be at most this; None: nothing is known
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ import numpy as np
 
 from mfopt.optimizer import Optimizer
 from mfopt.plots.axis import Axis
+from mfopt.protocols import Array
 from mfopt.regret import simple_regret
 
 COLOURS = ("#4477aa", "#ccbb44", "#66ccee", "#228833", "#aa3377")  # cheap fidelities, cheapest first
@@ -50,16 +51,19 @@ def _draw_queries(axes: Any, optimizer: Optimizer) -> None:
     for m, name in enumerate(names):
         rows = history.fidelity == m
         x, y = (side.place(history.x[rows, side.j]) for side in sides) if two else (capital[rows], history.y[rows])
+        worked = history.status[rows] == "ok"
         target = m == len(names) - 1
         axes.scatter(
-            x,
-            y,
+            x[worked],
+            y[worked],
             s=36 if target else 14,
             marker="o" if target else ".",
             color=fidelity_colour(m, len(names)),
             label=name,
             zorder=2 + m,
         )
+    places = [side.place(history.x[:, side.j]) for side in sides]
+    draw_failures(axes, optimizer, *(places if two else [capital, None]))
     best = optimizer.best
     if two and best is not None:
         here = [side.place(best.x[side.j : side.j + 1]) for side in sides]
@@ -76,6 +80,23 @@ def _draw_queries(axes: Any, optimizer: Optimizer) -> None:
     else:
         axes.set(xlabel="capital spent", ylabel="value")
     axes.legend(fontsize=8)
+
+
+def draw_failures(axes: Any, optimizer: Optimizer, x: Array, y: Array | None) -> None:
+    """Failed trials as crosses in the colour of their fidelity, at y, or without it along the lower edge."""
+    history, count = optimizer.history, len(optimizer.fidelities)
+    label: str | None = "failed"
+    for m in range(count):
+        rows = (history.fidelity == m) & (history.status == "failed")
+        if not rows.any():
+            continue
+        # With y in units of the axes a cross stays at the edge, whatever is drawn later.
+        transform = axes.transData if y is not None else axes.get_xaxis_transform()
+        axes.scatter(
+            x[rows], np.full(rows.sum(), 0.02) if y is None else y[rows], marker="x", s=30, linewidths=1.2,
+            color=fidelity_colour(m, count), transform=transform, label=label, zorder=10,
+        )  # fmt: skip
+        label = None  # one entry of the legend for all of them
 
 
 def draw_progress(axes: Any, optimizer: Optimizer, optimum: float | None) -> None:

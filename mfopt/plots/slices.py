@@ -11,7 +11,7 @@ from mfopt.hooks import SnapsPoints
 from mfopt.optimizer import Optimizer
 from mfopt.plots.axis import Axis
 from mfopt.plots.belief import Belief
-from mfopt.plots.run import fidelity_colour
+from mfopt.plots.run import draw_failures, fidelity_colour
 from mfopt.protocols import Array
 
 _SIDE = 61  # points of each side of a slice along two parameters
@@ -72,6 +72,7 @@ def draw_slice(axes: Any, optimizer: Optimizer, belief: Belief, j: int, first: b
         at = axes.get_ylim()[0]
         axes.plot(axis.place(history.x[rows, j]), np.full(rows.sum(), at), marker="|", markersize=7, linestyle="none",
                   color=fidelity_colour(m, count), alpha=0.6, clip_on=False, zorder=8)  # fmt: skip
+    draw_failures(axes, optimizer, axis.place(history.x[:, j]), None)
     axes.set_title(f"{'Candidates by' if scattered else 'Through the best point, along'} {optimizer.domain.names[j]}")
     axis.label(axes, "x")
     axes.grid(alpha=0.3)
@@ -117,11 +118,12 @@ def _draw_points(panel: Any, optimizer: Optimizer, across: Axis, up: Axis) -> No
     """Where was queried, and the best point."""
     history, count, best = optimizer.history, len(optimizer.costs), optimizer.best
     for m in range(count):
-        x = history.x[history.fidelity == m]
+        x = history.x[(history.fidelity == m) & (history.status == "ok")]
         panel.scatter(
             across.place(x[:, across.j]), up.place(x[:, up.j]), s=10 if m < count - 1 else 22, linewidths=0.5,
             edgecolors="white", color=fidelity_colour(m, count), zorder=3 + m, label=optimizer.fidelities[m].name,
         )  # fmt: skip
+    draw_failures(panel, optimizer, across.place(history.x[:, across.j]), up.place(history.x[:, up.j]))
     if best is not None:
         here = across.place(best.x[across.j : across.j + 1]), up.place(best.x[up.j : up.j + 1])
         panel.scatter(*here, marker="*", s=170, color="white", edgecolors="black", zorder=20)

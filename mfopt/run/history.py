@@ -14,7 +14,14 @@ if TYPE_CHECKING:
     import pandas
 
 _COLUMNS = np.dtype(
-    [("id", np.int64), ("fidelity", np.int64), ("y", np.float64), ("cost", np.float64), ("failed", np.bool_)]
+    [
+        ("id", np.int64),
+        ("fidelity", np.int64),
+        ("y", np.float64),
+        ("cost", np.float64),
+        ("failed", np.bool_),
+        ("bound", np.float64),
+    ]
 )
 
 RESERVED = ("id", "fidelity", "y", "cost", "status")  # columns of a table beside the coordinates
@@ -36,13 +43,16 @@ class History:
         self._x = np.empty((16, len(names)))
         self._rows = np.empty(16, dtype=_COLUMNS)
 
-    def append(self, id: int, x: Array, fidelity: int, y: float | None, cost: float) -> None:
+    def append(
+        self, id: int, x: Array, fidelity: int, y: float | None, cost: float, bound: float | None = None
+    ) -> None:
         """One more row, y = None for a failed evaluation; capacity doubles, so that a row costs O(1) amortised."""
         if self._n == len(self._rows):
             self._x = np.concatenate([self._x, np.empty_like(self._x)])
             self._rows = np.concatenate([self._rows, np.empty_like(self._rows)])
         self._x[self._n] = x
-        self._rows[self._n] = (id, fidelity, np.nan if y is None else y, cost, y is None)
+        value, limit = (np.nan if number is None else number for number in (y, bound))
+        self._rows[self._n] = (id, fidelity, value, cost, y is None, limit)
         self._n += 1
 
     def snapshot(self) -> History:
@@ -82,6 +92,11 @@ class History:
     def y(self) -> Array:
         """NaN where the evaluation failed."""
         return self._column("y")
+
+    @property
+    def bound(self) -> Array:
+        """What was told with a failure: the value there is no better; NaN where nothing was."""
+        return _freeze(self._rows["bound"][: self._n].copy())
 
     @property
     def cost(self) -> Array:

@@ -23,19 +23,20 @@ class Row(NamedTuple):
     y: float
 
 
-def parse_outcome(outcome: Sequence[Any]) -> tuple[object, float | None]:
-    """The trial of an outcome, (trial, y) or (trial, y, status), and its value; None for one that failed."""
+def parse_outcome(outcome: Sequence[Any]) -> tuple[object, float | None, float | None]:
+    """The trial of an outcome, (trial, y) or (trial, y, status), its value, None for one that failed, and its bound.
+
+    The y of a failed outcome is the bound: the value there is known to be no better.
+    """
     if not isinstance(outcome, list | tuple) or len(outcome) not in (2, 3):
         raise InputError(f"an outcome must be (trial, y) or (trial, y, status), got {show(outcome)}")
     trial, y, status = outcome if len(outcome) == 3 else (*outcome, "ok")
     if status == "failed":
-        if y is not None:
-            raise InputError(f'y must be left out with status="failed", got {show(y)}')
-        return trial, None
+        return trial, None, None if y is None else objective_value(y, 'a bound told with status="failed"')
     if status != "ok":
         raise InputError(f'status must be "ok" or "failed", got {show(status)}')
     try:
-        return trial, objective_value(y, "y")
+        return trial, objective_value(y, "y"), None
     except InputError as error:
         raise InputError(f'{error}; when there is no value use status="failed"') from None
 

@@ -69,12 +69,13 @@ class Ledger:
                 view = self.view()
                 self.exhausted = Exhausted(message, which)
                 return view
-            case Told(id, y):
+            case Told(id, y, bound):
                 trial, query = self._pending.pop(id)
                 self._told.add(id)
                 self.capital.pay(trial.fidelity)
-                self._append(id, trial.x, trial.index, trial.fidelity, y, trial.cost)
-                return Record(id, query.u, query.fidelity, None if y is None else self._sign * y, asked=True)
+                self._append(id, trial.x, trial.index, trial.fidelity, y, trial.cost, bound)
+                value, limit = (None if number is None else self._sign * number for number in (y, bound))
+                return Record(id, query.u, query.fidelity, value, asked=True, bound=limit)
             case Added(id, x, u, m, cost, y):
                 self.next_id = id + 1
                 self.capital.charge(cost)
@@ -95,8 +96,10 @@ class Ledger:
         self._asks += 1
         return trial
 
-    def _append(self, id: int, x: Array, index: int | None, m: int, y: float | None, cost: float) -> None:
-        self.history.append(id, x, m, y, cost)
+    def _append(
+        self, id: int, x: Array, index: int | None, m: int, y: float | None, cost: float, bound: float | None = None
+    ) -> None:
+        self.history.append(id, x, m, y, cost, bound)
         self.exhausted = None
         if m == len(self.costs) - 1:
             self._used.add(index)

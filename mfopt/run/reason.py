@@ -30,6 +30,7 @@ class Reason:
     bound: str = "upper"
     far: tuple[int, ...] = ()  # values far below the rest of their fidelity, which count as little below `lowest`
     lowest: tuple[float, ...] = ()  # the lowest value of the rest
+    failure: float | None = None  # the estimated chance that this evaluation fails; None before the first failure
 
     @property
     def minimum(self) -> int | None:
@@ -52,7 +53,7 @@ class Reason:
     def __str__(self) -> str:
         head = f"{self.kind}: fidelity {self.fidelity}, {self.text}"
         if not self.fidelities:
-            return head
+            return "\n".join([head, *("  " + line for line in _show_failure(self.failure))])
         sign = "+" if self.bound == "upper" else "-"
         columns = ("fidelity", "mean μ", "width β½σ", "ζ", f"{self.bound} bound φ = μ {sign} β½σ {sign} ζ", "γ")
         rows: list[tuple[str, ...]] = [columns]
@@ -63,7 +64,8 @@ class Reason:
         tightest = "smallest" if self.bound == "upper" else "largest"
         foot = f"t = {self.t}, β = {self.beta:.4g}; * the {tightest} bound, < the fidelity chosen"
         far = _show_far(self.fidelities, self.far, self.lowest, "below" if self.bound == "upper" else "above")
-        return "\n".join([head, *("  " + line for line in [*align(rows, right=True), foot, *far])])
+        lines = [*align(rows, right=True), foot, *far, *_show_failure(self.failure)]
+        return "\n".join([head, *("  " + line for line in lines)])
 
 
 @dataclass(frozen=True)
@@ -82,6 +84,7 @@ class ImprovementReason:
     far: tuple[int, ...] = ()  # as in Reason
     lowest: tuple[float, ...] = ()
     worse: str = "below"  # where values far from the rest lie
+    failure: float | None = None  # the estimated chance that this evaluation fails; None before the first failure
 
     def negated(self) -> ImprovementReason:
         """The same choice told in the user's unit when the user minimises."""
@@ -100,7 +103,7 @@ class ImprovementReason:
         foot = f"t = {self.t}, incumbent {_show(self.incumbent)}, log of the acquisition {_show(self.value)}"
         head = f"{self.kind}: fidelity {self.fidelity}, {self.text}"
         far = _show_far(self.fidelities, self.far, self.lowest, self.worse)
-        lines = [*align(rows, right=True), f"{foot}; < the fidelity chosen", *far]
+        lines = [*align(rows, right=True), f"{foot}; < the fidelity chosen", *far, *_show_failure(self.failure)]
         return "\n".join([head, *("  " + line for line in lines)])
 
 
@@ -117,3 +120,8 @@ def _show_far(fidelities: tuple[int, ...], far: tuple[int, ...], lowest: tuple[f
 def _show(value: float) -> str:
     """Six digits; a dash where there is nothing to show."""
     return "-" if isnan(value) or value in (inf, -inf) else f"{value:.6g}"
+
+
+def _show_failure(chance: float | None) -> list[str]:
+    """The line about the chance of failure, where one is known."""
+    return [] if chance is None else [f"estimated chance of failure {100 * chance:.0f} %"]

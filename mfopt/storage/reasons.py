@@ -20,7 +20,8 @@ def reason_to_json(reason: Any) -> str:
     kind = type(reason).__name__
     if _KINDS.get(kind) is type(reason):
         try:
-            return json.dumps({"type": kind, **_to_plain(asdict(reason))}, allow_nan=False)
+            fields = {key: value for key, value in asdict(reason).items() if value is not None}
+            return json.dumps({"type": kind, **_to_plain(fields)}, allow_nan=False)
         except TypeError:  # a field that is no plain number or string
             pass
     return json.dumps({"type": "text", "text": str(reason)})

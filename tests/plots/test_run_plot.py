@@ -178,3 +178,18 @@ def test_a_noisy_run_shows_its_recommendation():
     axes = Figure().subplots()
     draw_progress(axes, opt, None)
     assert any(text.get_text().startswith("recommended: ") for text in axes.get_legend().get_texts())
+
+
+def test_failed_trials_are_drawn(folder):
+    def crashes(x):
+        if x[0] > 0.6:
+            raise RuntimeError("no mesh")
+        return high(x)
+
+    study("study.db", [(0, 1), (0, 1)], costs=(1.0,), capital=20.0, functions=(crashes,))
+    opt = mfopt.Study.open("study.db", "wing")
+    assert (opt.history.status == "failed").any()
+    plot_run(opt, "run.svg")
+    assert "<!-- failed -->" in written(folder / "run.svg")
+    plot_study(opt, "study.svg", opt.reasons())
+    assert "<!-- failed -->" in written(folder / "study.svg")

@@ -40,28 +40,47 @@ class Observations:
         self._softening: Softening | None = None
         self._seen_at = list(self.counts)  # values when all were last seen anew
         self._failed: list[tuple[Array, int, int]] = []  # point, position, outcomes told before
+        self._bounds: list[tuple[Array, int, float]] = []  # point, position, what its value cannot exceed
+        self._bounded: list[set[int]] = [set() for _ in self.used]  # rows that are no values but bounds
         self._outcomes = 0
         self._repeats: list[list[tuple[int, int]]] = [[] for _ in self.used]  # rows with an earlier row at their point
         self._row_of: dict[bytes, int] = {}
 
-    def add(self, u: Array, k: int, y: float | None) -> None:
-        """Take an outcome at position k; None for a failed one."""
+    def add(self, u: Array, k: int, y: float | None, bound: float | None = None) -> None:
+        """Take an outcome at position k; None for a failed one, whose value may be known to be at most `bound`."""
         if y is None:
             self._failed.append((u, k, self._outcomes))
+            if bound is not None:
+                self._bounds.append((u, k, bound))
         else:
-            n = self.counts[k]
-            before = np.flatnonzero(self.same(self._u[k][:n], u))
-            if len(before):
-                self._repeats[k].append((int(before[0]), n))
-            if n == len(self._y[k]):  # capacity doubles, so that a row costs O(1) amortised
-                self._u[k] = np.concatenate([self._u[k], np.empty_like(self._u[k])])
-                self._y[k] = np.concatenate([self._y[k], np.empty_like(self._y[k])])
-                self._told[k] = np.concatenate([self._told[k], np.empty_like(self._told[k])])
-            self._outliers.note(u, k, y, self._rows_told())
-            self._u[k][n], self._told[k][n], self._y[k][n] = u, y, self.see(u, k, y)
-            self.counts[k] = n + 1
-            self._outdated |= self._outliers.judge(self._rows_told())
+            known = self._values_at(u, k)
+            if known:
+                self._repeats[k].append((known[0], self.counts[k]))
+            self._append(u, k, y)
         self._outcomes += 1
+        self._use_bounds(k)
+
+    def _append(self, u: Array, k: int, y: float) -> None:
+        n = self.counts[k]
+        if n == len(self._y[k]):  # capacity doubles, so that a row costs O(1) amortised
+            self._u[k] = np.concatenate([self._u[k], np.empty_like(self._u[k])])
+            self._y[k] = np.concatenate([self._y[k], np.empty_like(self._y[k])])
+            self._told[k] = np.concatenate([self._told[k], np.empty_like(self._told[k])])
+        self._outliers.note(u, k, y, self._rows_told())
+        self._u[k][n], self._told[k][n], self._y[k][n] = u, y, self.see(u, k, y)
+        self.counts[k] = n + 1
+        self._outdated |= self._outliers.judge(self._rows_told())
+
+    def _use_bounds(self, k: int) -> None:
+        """Bounds below the best value of position k become rows: the models see no more there. Others say nothing."""
+        if not self._bounds or self.counts[k] == 0:
+            return
+        best = float(self._told[k][: self.counts[k]].max())
+        for u, j, bound in self._bounds:
+            if j == k and bound < best:
+                self._bounded[k].add(self.counts[k])
+                self._append(u, k, bound)
+        self._bounds = [one for one in self._bounds if not (one[1] == k and one[2] < best)]
 
     # ------------------------------------------------------------------------------------ how values are seen
 
@@ -125,7 +144,7 @@ class Observations:
     # ---------------------------------------------------------------------------------------------- values
 
     def rows(self, k: int) -> tuple[Array, Array]:
-        """Points (n, dim) and values (n,) of position k as they are seen, in the order told."""
+        """Points (n, dim) and values (n,) of position k as they are seen, in the order told; bounds among them."""
         n = self.counts[k]
         return self._u[k][:n], self._y[k][:n]
 
@@ -143,9 +162,18 @@ class Observations:
 
     def value(self, u: Array, k: int) -> float | None:
         """The last value told for this point at position k, as it is seen."""
+        known = self._values_at(u, k)
+        return float(self.rows(k)[1][known[-1]]) if known else None
+
+    def _values_at(self, u: Array, k: int) -> list[int]:
+        """The rows of position k with a value at this point."""
+        return [int(i) for i in np.flatnonzero(self.same(self.rows(k)[0], u)) if i not in self._bounded[k]]
+
+    def worked(self, k: int) -> tuple[Array, Array]:
+        """The rows of position k without bounds: points that have a value."""
         points, values = self.rows(k)
-        known = np.flatnonzero(self.same(points, u))
-        return float(values[known[-1]]) if len(known) else None
+        bounds = sorted(self._bounded[k])
+        return (np.delete(points, bounds, axis=0), np.delete(values, bounds)) if bounds else (points, values)
 
     def is_repeatable(self, k: int) -> bool | None:
         """Whether values of position k told for the same point agree; None where no point was told twice."""
@@ -175,10 +203,32 @@ class Observations:
         """Whether this point was queried at position k, or is about to be."""
         return bool(self.same(self.queried_points(k, pending), u).any())
 
-    def recent_failures(self) -> list[tuple[Array, int]]:
-        """Failed points that are still avoided, with the number of outcomes told since."""
-        since = [(u, self._outcomes - before - 1) for u, _, before in self._failed]
-        return [(u, age) for u, age in since if age < RECENT]
+    def is_waiting(self, u: Array, k: int, pending: Sequence[Query]) -> bool:
+        """Whether this point is pending at position k."""
+        return any(q.fidelity == self.used[k] and bool(self.same(q.u[None], u)[0]) for q in pending)
+
+    @property
+    def outcomes(self) -> int:
+        """How many outcomes were told, failed ones included."""
+        return self._outcomes
+
+    @property
+    def failed(self) -> int:
+        """How many of them failed."""
+        return len(self._failed)
+
+    def failures(self) -> list[tuple[Array, int]]:
+        """Failed points and their positions, in the order told."""
+        return [(u, k) for u, k, _ in self._failed]
+
+    def just_failed(self, k: int) -> Array:
+        """Points (n, dim) that failed at position k among the last RECENT outcomes."""
+        return np.array([u for u, j, _ in self.recent_failures() if j == k]).reshape(-1, self._dim)
+
+    def recent_failures(self) -> list[tuple[Array, int, int]]:
+        """Points that failed among the last RECENT outcomes, their positions, and the number of outcomes told since."""
+        since = [(u, k, self._outcomes - before - 1) for u, k, before in self._failed[-RECENT:]]
+        return [(u, k, age) for u, k, age in since if age < RECENT]
 
     # ---------------------------------------------------------------------------------------- finite sets
 
@@ -201,7 +251,7 @@ class Observations:
         """
         size = 0 if self._points is None else len(self._points)
         mask = np.zeros(size, dtype=np.bool_)
-        mask[self.rows_of(self.rows(k)[0])] = True
+        mask[self.rows_of(self.worked(k)[0])] = True
         mask[self.rows_of([q.u for q in pending if q.fidelity == self.used[k]])] = True
         failures = np.bincount(self.rows_of([u for u, j, _ in self._failed if j == k]), minlength=size)
         return np.asarray(mask | (failures >= 2))

@@ -119,9 +119,9 @@ class MFSKO(JointStrategy):
             if k < self._top and self._is_used_up(k, pending):
                 continue
             acquisition = AugmentedImprovement(self._models, k, best, self._costs[-1] / self._costs[k], self._unit)
-            u = self._search.point(Tamed(acquisition), k, view, pending, DEPTH)
-            candidates.append((float(acquisition(u[None])[0]), k, u))
-        value, k, u = max(candidates, key=lambda candidate: candidate[0])
+            u, worth = self._search.point_and_value(Tamed(acquisition), k, view, pending, DEPTH)
+            candidates.append((worth, float(acquisition(u[None])[0]), k, u))
+        _, value, k, u = max(candidates, key=lambda candidate: candidate[0])
         text = "where a query at this fidelity promises most per cost"
         reason = improvement_reason(self.kind, text, k, view.t, best, value, self._models, u)
         return Suggestion(u, self._used[k], reason)

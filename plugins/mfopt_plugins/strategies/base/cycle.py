@@ -7,8 +7,8 @@ The fidelities in use are numbered by position k = 0..K−1; the last position i
     3. a second query of a point, where values seem to be noisy and none was asked twice
     4. the method's own choice
 
-The method's own choice looks for its point with Search: the maximum of an acquisition over X, away from points that
-failed lately or need no second look.
+The method's own choice looks for its point with Search: the maximum of an acquisition over X, away from where
+evaluations fail (method/failures.py) and from points that need no second look.
 
 Capital: a query below the target is made only if λ_M can still be paid afterwards, so the last one payable is always a
 target query.
@@ -40,12 +40,14 @@ from mfopt.protocols import (
     View,
 )
 from mfopt.run.reason import Reason
+from mfopt_plugins.method.failures import FailureModel
 from mfopt_plugins.method.models import FidelityModels
 from mfopt_plugins.method.observations import Observations
 from mfopt_plugins.strategies.base.avoid import Avoiding, find_elsewhere
 from mfopt_plugins.strategies.base.initial import InitialDesign
 
-APART = 0.01
+APART = 0.01  # see _apart
+SAMPLE = 64  # points of X at which the range of an acquisition is looked at
 
 
 class Cycle(ABC):
@@ -102,8 +104,9 @@ class Cycle(ABC):
             problem.seed,
             coupled=self._couples(),
         )
-        self._design = InitialDesign(problem, self._observations, self.initial_capital)
-        self._search = Search(problem, self._models)
+        self._failures = FailureModel(self._observations, self._costs, domain.dim)
+        self._design = InitialDesign(problem, self._observations, self._failures, self.initial_capital)
+        self._search = Search(problem, self._models, self._failures)
 
     def ask(self, view: View) -> Suggestion:
         """The next query. Raises Exhausted when no useful query is left."""
@@ -112,12 +115,22 @@ class Cycle(ABC):
                 f"a target query must be payable, it costs {self._costs[-1]}, got {view.remaining} remaining", "capital"
             )
         pending = [q for q in view.pending if q.fidelity in self._used]
+        if self._observations.failed == 0:
+            return self._suggest_next(view, pending)
+        self._failures.update()
+        suggestion = self._suggest_next(view, pending)
+        k = self._used.index(suggestion.fidelity)
+        chance = float(self._failures.probability(suggestion.u[None], k)[0])
+        return replace(suggestion, reason=replace(suggestion.reason, failure=chance))
+
+    def _suggest_next(self, view: View, pending: Sequence[Query]) -> Suggestion:
+        """The next query; a reason that does not speak of failures yet."""
         if not self._design.complete:
             initial = self._design.next(view, pending)
             if initial is not None:
                 return initial
         if self._needs_values() and not any(self._observations.counts):
-            k = 0 if self._can_pay(0, view.remaining) else self._top
+            k = self._position_without_values(view)
             return self._design.another(k, view, pending, "no value is known yet")
         if self._looks_for_outliers():
             if self._observations.update_outliers():
@@ -136,7 +149,7 @@ class Cycle(ABC):
         for k, fidelity in enumerate(self._used):
             if not self._models.may_be_noisy(k) or not self._can_pay(k, view.remaining):
                 continue
-            points, _ = self._observations.rows(k)
+            points, _ = self._observations.worked(k)
             u = points[int(np.argmax(self._models.models[k].posterior(points)[0]))].copy()
             if any(q.fidelity == fidelity and self._observations.same(points, q.u).any() for q in pending):
                 continue
@@ -152,6 +165,12 @@ class Cycle(ABC):
             return suggestion
         lowest = tuple(observations.lowest(k) for k in positions)
         return replace(suggestion, reason=replace(suggestion.reason, far=far, lowest=lowest))
+
+    def _position_without_values(self, view: View) -> int:
+        """Where to ask while no value is known: the position on which failures have cost least."""
+        failed = [k for _, k in self._observations.failures()]
+        payable = [k for k in range(self._top + 1) if self._can_pay(k, view.remaining)]
+        return min(payable, key=lambda k: self._costs[k] * (1 + failed.count(k)))
 
     def exhausted(self, pending: Sequence[Query]) -> bool:
         """Whether a finite set has no useful query left: its target, taken for noiseless, knows every point."""
@@ -182,7 +201,7 @@ class Cycle(ABC):
         if record.fidelity in self._used:
             k = self._used.index(record.fidelity)
             self._design.count(record, k)
-            self._observations.add(record.u, k, record.y)
+            self._observations.add(record.u, k, record.y, record.bound)
             self._models.reconsider_noise()
 
     def _can_pay(self, k: int, remaining: float) -> bool:
@@ -194,44 +213,83 @@ class Cycle(ABC):
 class Search:
     """Looks for the next query at a position k of the fidelities in use.
 
-    A failed point lowers the acquisition around itself for the next outcomes. Where position k is noiseless no point
-    is queried there twice, and none that is nearly pending: the next best is taken.
+    The acquisition is lowered where a query at position k or at the target is likely to fail, or at a cheaper one that
+    fails where the target does. Where position k is noiseless no point is queried there twice, and none that is nearly
+    pending: the next best is taken. Nor is one that has just failed.
     """
 
-    def __init__(self, problem: Problem, models: FidelityModels) -> None:
+    def __init__(self, problem: Problem, models: FidelityModels, failures: FailureModel) -> None:
         self._domain = problem.domain
         self._points = problem.domain.points  # None: X is not finite
         self._maximiser = problem.maximiser
         self._models = models
+        self._failures = failures
         self._observations = models.observations
 
-    def point(self, acquisition: Acquisition, k: int, view: View, pending: Sequence[Query], depth: float) -> Array:
+    def point(
+        self,
+        acquisition: Acquisition,
+        k: int,
+        view: View,
+        pending: Sequence[Query],
+        depth: float,
+        hope: float | None = None,
+    ) -> Array:
         """The best point that is worth a query at position k."""
-        u, lowered = self.maximum(acquisition, k, view, pending, depth)
+        return self.point_and_value(acquisition, k, view, pending, depth, hope)[0]
+
+    def point_and_value(
+        self,
+        acquisition: Acquisition,
+        k: int,
+        view: View,
+        pending: Sequence[Query],
+        depth: float,
+        hope: float | None = None,
+    ) -> tuple[Array, float]:
+        """The same with the value of the acquisition, lowered where queries fail."""
+        u, lowered = self.maximum(acquisition, k, view, pending, depth, hope)
         if self.is_needless(u, k, pending) or self.is_crowded(u, k, pending):
-            return self.find_fresh(lowered, u, k, view, pending)
-        return u
+            u = self.find_fresh(lowered, u, k, view, pending)
+        return u, float(lowered(u[None])[0])
 
     def maximum(
-        self, acquisition: Acquisition, k: int, view: View, pending: Sequence[Query], depth: float
+        self,
+        acquisition: Acquisition,
+        k: int,
+        view: View,
+        pending: Sequence[Query],
+        depth: float,
+        hope: float | None = None,
     ) -> tuple[Array, Acquisition]:
-        """The best point, and the acquisition as it was maximised: lowered by up to `depth` near failures.
+        """The best point, and the acquisition as it was maximised: lowered where queries fail.
+
+        It is lowered in units of `depth`, or of its own range where that is larger; with `hope` see method/failures.py.
 
         On a finite set this point is fresh at position k; on a box see `is_needless`, and `find_fresh` for another.
         """
+        if self._observations.failed > 0:
+            top = len(self._models.used) - 1
+            positions = sorted({k, top, *(j for j in range(top) if self._failures.tells(j))})
+            depth = max(depth, float(np.ptp(acquisition(self._domain.sample(SAMPLE, view.rng)))))
+            flukes = [(u, age) for u, j, age in self._observations.recent_failures() if self._is_fluke(u, j)]
+            acquisition = Avoiding(acquisition, self._failures, positions, flukes, depth, hope)
         if self._points is not None:
             avoid = self._find_avoided(k, pending)
             if avoid.all():
                 raise Exhausted("every point of the finite set has been queried", which="points")
             return np.array(self._points[with_defaults(acquisition).argmax(self._points, avoid)]), acquisition
-        failures = self._observations.recent_failures()
-        if failures:
-            acquisition = Avoiding(acquisition, failures, depth, self._domain.dim)
         return self._maximiser.maximise(acquisition, self._domain, view.rng, view.t), acquisition
 
     def is_needless(self, u: Array, k: int, pending: Sequence[Query]) -> bool:
         """Whether a query of this point at position k would tell nothing new."""
-        return self._models.is_noiseless(k) and self._observations.is_taken(u, k, pending)
+        if self._models.is_noiseless(k) and self._observations.is_taken(u, k, pending):
+            return True
+        return bool(self._observations.same(self._observations.just_failed(k), u).any())
+
+    def _is_fluke(self, u: Array, k: int) -> bool:
+        """Whether a failure of this point at position k is still a surprise."""
+        return not self._failures.is_likely(u, k)
 
     def is_crowded(self, u: Array, k: int, pending: Sequence[Query]) -> bool:
         """Whether a query of this point of a box at position k would nearly copy a pending one, and tell no more."""
@@ -255,7 +313,7 @@ class Search:
         if self._models.is_noiseless(k):
             avoid |= self._observations.finished_rows(k, pending)
         failed = avoid.copy()
-        failed[self._observations.rows_of([u for u, _ in self._observations.recent_failures()])] = True
+        failed[self._observations.rows_of([u for u, _, _ in self._observations.recent_failures()])] = True
         # Where only failed points are left they are tried again.
         return avoid if failed.all() else failed
 

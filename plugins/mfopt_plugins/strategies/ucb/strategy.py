@@ -9,7 +9,8 @@ After the initial design (see base/cycle.py) an ask takes the first of these ste
 paper: doubt (doubt.py) where the bounds promise nothing; the last target query that the capital pays for explores no
 more, it goes to the maximum of φ with β = 0.
 
-Pending queries count as told with their posterior mean. A failed point lowers φ around itself for the next outcomes.
+Pending queries count as told with their posterior mean. Where evaluations fail φ is lowered (base/avoid.py), and a
+fidelity that is likely to fail at x_t is skipped.
 On a noiseless fidelity no point is queried twice: the query moves up to the next fidelity or, if the target knows the
 point too, to the next best point.
 """
@@ -30,7 +31,9 @@ from mfopt.hooks import FullAcquisition
 from mfopt.protocols import Array, Problem, Query, Record, Suggestion, View
 from mfopt.run.reason import Reason
 from mfopt_plugins.method.upper_bound import PlainBound
+from mfopt_plugins.strategies.base.avoid import CAUTION
 from mfopt_plugins.strategies.base.cycle import Cycle, check_initial_capital, incumbent
+from mfopt_plugins.strategies.base.risk import Risk
 from mfopt_plugins.strategies.ucb.affine import Affine
 from mfopt_plugins.strategies.ucb.doubt import FACTOR, SETTLED, STEPS, Doubt
 from mfopt_plugins.strategies.ucb.schedule import Constants, Given, Practical, Schedule, Theory, require_not_negative
@@ -134,10 +137,13 @@ class UCBStrategy(Cycle):
         # ζ and γ that are given, and affine corrections, are in the unit of y: they hold for values as they are.
         softens = self.softened and heuristics and several and not (given.any or self.affine)
         self._softener = Softener(find_judge(problem, used) if softens else None)
+        self._risk = Risk(self._failures, self._observations, self._costs)
         self._doubt = Doubt() if self.doubt and heuristics else None
 
     def tell(self, record: Record) -> None:
         """Learn the outcome of a query, or data that nobody asked for, in the order told."""
+        if record.bound is not None:
+            record = replace(record, bound=self._softener.softening.value(record.bound))
         if record.y is not None and record.fidelity in self._used:
             self._checks.tell(record.u, self._used.index(record.fidelity), record.y, record.asked)
         super().tell(record)
@@ -193,8 +199,15 @@ class UCBStrategy(Cycle):
         check = self._checks.next(pending, lambda k: self._can_pay(k, view.remaining), turn.beta)
         if check is not None:
             return self._suggest("check of ζ", turn, self._check(*check, turn))
+        failing = self._observations.failed > 0
+        probed = self._risk.find_probed(pending) if failing else None
+        if probed is not None:
+            choice = self._terms_at(probed, turn.beta).at(self._top, "a cheaper query did not fail here")
+            return self._suggest("after a probe", turn, choice)
         with self._models.hallucinate(pending):
             kind, turn, choice = self._decide(turn)
+            if failing:
+                kind, turn, choice = self._beware(kind, turn, choice)
         return self._suggest(kind, turn, choice)
 
     def _check(self, u: Array, low: int, turn: _Turn) -> _Choice:
@@ -213,7 +226,7 @@ class UCBStrategy(Cycle):
         if choice.k == self._top and turn.view.remaining < 2 * self._costs[-1]:
             text = "the capital pays for one more target query: it goes where the means are best"
             informed = self._schedule.informed_positions(self._observations.counts)
-            return "last target query", turn, self._ask_target(self._bound(informed, 0.0), turn, text)
+            return "last target query", turn, self._ask_target(self._bound(informed, 0.0), turn, text, CAUTION)
         if doubt is not None and kind == "ucb":
             doubt.looks = 1
             if self._top == 0:
@@ -221,6 +234,20 @@ class UCBStrategy(Cycle):
             text = "the bounds promise next to nothing: refine where the target's mean is best"
             return "refinement", turn, self._ask_target(self._bound([self._top], 0.0), turn, text)
         return kind, turn, choice
+
+    def _beware(self, kind: str, turn: _Turn, choice: _Choice) -> tuple[str, _Turn, _Choice]:
+        """The same, or what is better asked before it because evaluations fail (base/risk.py)."""
+        remaining = turn.view.remaining
+        informed = self._schedule.informed_positions(self._observations.counts)
+        test = self._risk.find_test(self._bound(informed, turn.beta), float(np.min(choice.phi)))
+        if test is not None and self._can_pay(test[1], remaining - self._costs[-1]):
+            text = "the fidelity below fails here: whether this one does"
+            return "test", turn, self._terms_at(test[0], turn.beta).at(test[1], text)
+        k = self._risk.find_probe(choice.u, turn.pending) if choice.k == self._top else None
+        if k is None or not self._can_pay(k, remaining):
+            return kind, turn, choice
+        self._risk.wait_for(choice.u, k)
+        return "probe", turn, choice.at(k, "whether the target fails here is found out at less cost")
 
     def _explore(self, turn: _Turn) -> _Choice:
         """x_t and m_t."""
@@ -245,9 +272,9 @@ class UCBStrategy(Cycle):
                 break
         return turn, choice
 
-    def _ask_target(self, bound: FullAcquisition, turn: _Turn, text: str) -> _Choice:
+    def _ask_target(self, bound: FullAcquisition, turn: _Turn, text: str, hope: float | None = None) -> _Choice:
         """A target query at the maximum of `bound`."""
-        u = self._search.point(bound, self._top, turn.view, turn.pending, self._spread() or 1.0)
+        u = self._search.point(bound, self._top, turn.view, turn.pending, self._spread() or 1.0, hope)
         return self._terms_at(u, turn.beta).at(self._top, text)
 
     def _choose_fidelity(self, u: Array, turn: _Turn) -> _Choice:
@@ -259,14 +286,17 @@ class UCBStrategy(Cycle):
                 continue
             if not self._can_pay(k, turn.view.remaining):
                 return choice.at(top, "a cheaper query would leave too little capital for a target query")
-            if self._search.is_needless(u, k, turn.pending):
+            if self._search.is_needless(u, k, turn.pending) or self._fails_alone(u, k):
                 continue
             if wide:
                 return choice.at(k, "β½σ ≥ γ: this fidelity is still uncertain here")
             return choice.at(k, "never queried here at this fidelity")
         if top == 0:
             return choice.at(top, "the only fidelity in use")
-        return choice.at(top, "every cheaper fidelity is certain here (β½σ < γ)")
+        return choice.at(top, "every cheaper fidelity is certain here (β½σ < γ), known or likely to fail")
+
+    def _fails_alone(self, u: Array, k: int) -> bool:
+        return self._observations.failed > 0 and self._risk.fails_alone(u, k)
 
     def _is_settled(self, choice: _Choice) -> bool:
         """Whether the bounds promise no more than a refinement of the best target value."""

@@ -73,7 +73,7 @@ class ZetaChecks:
             self._zeta.start(spread)
         for k in range(1, len(self._models.used)):
             if self._zeta.learnt[k - 1]:
-                for u, y in zip(*self._observations.rows(k), strict=True):
+                for u, y in zip(*self._observations.worked(k), strict=True):
                     value = self._observations.value(u, k - 1)
                     if value is not None:
                         self._compare(k, float(y), k - 1, value)
