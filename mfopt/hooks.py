@@ -86,6 +86,19 @@ class TiesScales(Protocol):
         """The same surrogate for points whose j-th coordinate belongs to group `groups[j]`, from 0 without gaps."""
 
 
+def tie_scales(surrogates: Sequence[Surrogate], domain: Domain) -> tuple[Surrogate, ...]:
+    """Surrogates with one length-scale per parameter of X; as they are where they cannot, or where it is so anyway."""
+    blocks = blocks_of(domain)
+    if len(blocks) == domain.dim:
+        return tuple(surrogates)
+    groups = [k for k, block in enumerate(blocks) for _ in range(block.start, block.stop)]
+    tied: dict[int, Surrogate] = {}  # one that serves several fidelities is still one (shared_surrogate)
+    for one in surrogates:
+        if id(one) not in tied:
+            tied[id(one)] = one.tied(groups) if isinstance(one, TiesScales) else one
+    return tuple(tied[id(one)] for one in surrogates)
+
+
 @runtime_checkable
 class FusesBounds(Protocol):
     """φ = min_m φ_m of eq. (mfgpucbDefn) over several models in one go, for speed.

@@ -12,7 +12,7 @@ import numpy as np
 
 from mfopt import registry
 from mfopt.checks import direction_sign
-from mfopt.hooks import Rows, SharesKernel, joint_model, shared_surrogate
+from mfopt.hooks import Rows, SharesKernel, joint_model, shared_surrogate, tie_scales
 from mfopt.optimizer import Optimizer
 from mfopt.protocols import Model, Surrogate
 
@@ -46,7 +46,7 @@ def fit_beliefs(optimizer: Optimizer, surrogate: object, coupled: bool = False) 
     count, dim = len(optimizer.costs), optimizer.domain.dim
     noises = [fidelity.noise for fidelity in optimizer.fidelities]
     rows = _rows(optimizer)
-    surrogates = registry.resolve_each(registry.SURROGATES, surrogate, count)
+    surrogates = tie_scales(registry.resolve_each(registry.SURROGATES, surrogate, count), optimizer.domain)
     rng = np.random.default_rng([optimizer.seed, _STREAM, count - 1, len(rows[-1][1])])
     if not any(len(y) for _, y in rows):
         models: Sequence[Model] = [one.model(dim, noise) for one, noise in zip(surrogates, noises, strict=True)]
