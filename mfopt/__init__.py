@@ -2,7 +2,7 @@
 
     Optimizer             ask where to evaluate next and at which fidelity, then tell the value
     maximize, minimize    the whole loop in one call, from functions to a result
-    Box, FiniteSet        the points that may be evaluated
+    Space, Box, FiniteSet the points that may be evaluated
     Fidelity              one version of the function: its name, its cost, and what is known about it
     Study                 an Optimizer in a database, opened by its name
     Simulator             a program in any language, as a function
@@ -20,7 +20,9 @@ from mfopt import problems, regret
 from mfopt.analysis.fidelities import preflight
 from mfopt.domains.box import Box
 from mfopt.domains.dimensions import Real
+from mfopt.domains.discrete import Categorical, Integer, Ordinal
 from mfopt.domains.finite import FiniteSet
+from mfopt.domains.space import Space
 from mfopt.errors import (
     AlreadyTold,
     DomainError,
@@ -60,6 +62,7 @@ __all__ = [
     "AlreadyTold",
     "Best",
     "Box",
+    "Categorical",
     "DomainError",
     "EmptyDomain",
     "EvaluationError",
@@ -69,14 +72,17 @@ __all__ = [
     "Fidelity",
     "FiniteSet",
     "InputError",
+    "Integer",
     "MfoptError",
     "NewerSchema",
     "NotAStorage",
     "Optimizer",
+    "Ordinal",
     "PluginError",
     "Real",
     "ReplayWarning",
     "Simulator",
+    "Space",
     "StorageBusy",
     "StorageDamaged",
     "StorageError",

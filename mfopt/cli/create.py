@@ -67,17 +67,18 @@ def run(arguments: argparse.Namespace) -> ExitCode:
 
 
 def _read_box(dimensions: list[str]) -> Domain:
-    return Box([_read_dimension(text) for text in dimensions])
+    named = [_read_dimension(text) for text in dimensions]
+    return Box([real for _, real in named], names=[name for name, _ in named])
 
 
-def _read_dimension(text: str) -> Real:
+def _read_dimension(text: str) -> tuple[str, Real]:
     name, _, rest = text.partition("=")
     lo, _, rest = rest.partition(":")
     hi, _, scale = rest.partition(":")
     try:
         if not name or scale not in ("", "log"):
             raise ValueError
-        return Real(name, float(lo), float(hi), scale == "log")
+        return name, Real(float(lo), float(hi), scale == "log")
     except InputError:
         raise
     except ValueError:

@@ -1,8 +1,8 @@
 """Constraints: which rows of user-unit points a box keeps.
 
-SciPy's LinearConstraint and NonlinearConstraint and vectorised predicates become one small object each, with
-`holds`. There is no tolerance: a point that is kept satisfies lb ≤ g(x) ≤ ub as evaluated. An equality would
-leave a set without interior, which no sampling or search in the box can hit, so it is refused.
+SciPy's LinearConstraint and NonlinearConstraint, vectorised predicates and functions of named values become one small
+object each, with `holds`. There is no tolerance: a point that is kept satisfies lb ≤ g(x) ≤ ub as evaluated. An
+equality would leave a set without interior, which no sampling or search in the box can hit, so it is refused.
 """
 
 from __future__ import annotations
@@ -89,6 +89,28 @@ class Predicate:
         return {"kind": "predicate", "fun": _name(self.fun)}
 
 
+class Named:
+    """A function of one point, its values by name, to True or False; `name_values` makes them from user units."""
+
+    def __init__(self, fun: Callable[[dict[str, Any]], object], name_values: Callable[[Array], dict[str, Any]]) -> None:
+        self.fun = fun
+        self._name_values = name_values
+
+    def holds(self, x: Array) -> BoolArray:
+        return np.fromiter((self._holds_at(self._name_values(row)) for row in x), dtype=np.bool_, count=len(x))
+
+    def _holds_at(self, values: dict[str, Any]) -> bool:
+        kept = self.fun(values)
+        if not isinstance(kept, bool | np.bool_):
+            raise InputError(
+                f"a constraint must return True or False for one point, got {show(kept)} from {_name(self.fun)}"
+            )
+        return bool(kept)
+
+    def describe(self) -> Mapping[str, Any]:
+        return {"kind": "predicate", "fun": _name(self.fun)}
+
+
 def centre(linear: Sequence[Linear], low: Array, high: Array) -> Array | None:
     """The centre of the largest ball within the linear constraints and bounds; None when they have no point.
 
@@ -149,10 +171,11 @@ def as_constraints(given: object, d: int) -> tuple[Constraint, ...]:
     if given is None:
         return ()
     each = given if isinstance(given, Sequence) and not isinstance(given, str) else [given]
-    return tuple(_as_constraint(one, d) for one in each)
+    return tuple(as_constraint(one, d) for one in each)
 
 
-def _as_constraint(given: object, d: int) -> Constraint:
+def as_constraint(given: object, d: int) -> Constraint:
+    """SciPy's constraint or a vectorised predicate, for points of `d` coordinates."""
     from scipy.optimize import LinearConstraint, NonlinearConstraint  # slow to import
 
     if isinstance(given, LinearConstraint):

@@ -1,7 +1,8 @@
-"""Dimensions: one object per user coordinate, which maps it to `width` unit coordinates and back.
+"""Dimensions: one object per parameter, which maps it to `width` unit coordinates and back.
 
-A dimension knows nothing of the others, so that a box is a tuple of them; a dimension that takes several unit
-coordinates (one-hot, say) only reports a larger `width`.
+A dimension knows neither its name nor the other dimensions, so that a domain is a tuple of them. In a float64 array of
+user units (trial.x, history.x) each parameter is one number; `native` turns it into what the user's function is given.
+Integers, ordinals and categories are in discrete.py.
 """
 
 from __future__ import annotations
@@ -9,38 +10,69 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 
-from mfopt.checks import real_number
+from mfopt.checks import real_number, show
 from mfopt.errors import DomainError, InputError
 from mfopt.protocols import Array
+
+# The other parameters on whose values it depends whether this one counts: {name: value or list of values}.
+When: TypeAlias = Mapping[str, Any] | None
 
 
 @runtime_checkable
 class Dimension(Protocol):
-    """What a box needs of a coordinate."""
-
-    @property
-    def name(self) -> str:
-        """The user's name for it."""
+    """What a domain needs of a parameter."""
 
     @property
     def width(self) -> int:
         """Number of unit coordinates it takes."""
 
-    def validate(self, value: object) -> float:
-        """`value` as it stands in a user-unit array; a DomainError if it is not allowed."""
+    @property
+    def levels(self) -> Array | None:
+        """All its values in unit coordinates, (L, width), where they are few enough to list; None otherwise."""
+
+    @property
+    def when(self) -> When:
+        """Where the parameter counts; None: everywhere."""
+
+    def validate(self, value: object, name: str) -> float:
+        """A native value as it stands in an array of user units; a DomainError if it is not allowed."""
+
+    def native(self, x: float) -> Any:
+        """The other way: what the user's function is given."""
+
+    def admits(self, x: float) -> bool:
+        """Whether a number in an array of user units stands for one of its values."""
 
     def encode(self, x: Array) -> Array:
-        """User values (q,) to unit coordinates (q, width)."""
+        """User units (q,) to unit coordinates (q, width)."""
 
     def decode(self, u: Array) -> Array:
-        """Unit coordinates (q, width) to user values (q,), always within the bounds."""
+        """Any unit coordinates (q, width) to user units (q,): the nearest value that is allowed."""
+
+    def snap(self, u: Array) -> Array:
+        """The unit coordinates of the nearest value that is allowed; exactly what `encode` makes of it."""
+
+    def spread(self, v: Array) -> Array:
+        """Numbers (q,) uniform in [0, 1) to unit coordinates (q, width) of values that are uniform, too."""
 
     def describe(self) -> Mapping[str, Any]:
         """What defines it, as plain JSON-able values."""
+
+
+def check_log(log: object) -> bool:
+    """An argument that says whether a scale is logarithmic."""
+    if not isinstance(log, bool | np.bool_):
+        raise InputError(f"log must be True or False, got {show(log)}")
+    return bool(log)
+
+
+def described_when(when: When) -> dict[str, Any]:
+    """The entry of a description for `when`; nothing where there is none."""
+    return {} if when is None else {"when": dict(when)}
 
 
 @dataclass(frozen=True)
@@ -51,27 +83,22 @@ class Real:
     eps·(hi − lo), or on a log scale of a few eps·log(hi/lo) relative. The ends map to 0 and 1 and back exactly.
     """
 
-    name: str
     lo: float
     hi: float
     log: bool = False
+    when: When = field(default=None, kw_only=True)
     _unit: float = field(init=False, repr=False, compare=False)
     _span: float = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        if not isinstance(self.name, str) or not self.name:
-            raise InputError(f"a dimension's name must be a non-empty string, got {self.name!r}")
-        lo = real_number(self.lo, f"lower bound of {self.name}")
-        hi = real_number(self.hi, f"upper bound of {self.name}")
-        if not isinstance(self.log, bool | np.bool_):
-            raise InputError(f"log must be True or False, got {self.log!r} for {self.name}")
+        lo, hi = real_number(self.lo, "a lower bound"), real_number(self.hi, "an upper bound")
+        object.__setattr__(self, "log", check_log(self.log))
         if not lo < hi:
-            raise InputError(f"bounds must satisfy lo < hi, got ({lo}, {hi}) for {self.name}")
+            raise InputError(f"bounds must satisfy lo < hi, got ({lo}, {hi})")
         if self.log and lo < np.finfo(float).tiny:  # below the normal numbers hi / lo has no finite root
-            raise InputError(f"a log scale needs lo > 0 (2.3e-308 or more), got ({lo}, {hi}) for {self.name}")
+            raise InputError(f"a log scale needs lo > 0 (2.3e-308 or more), got ({lo}, {hi})")
         object.__setattr__(self, "lo", lo)
         object.__setattr__(self, "hi", hi)
-        object.__setattr__(self, "log", bool(self.log))
         # For finite bounds hi / lo and hi − lo can overflow: ratios are taken from the geometric mean, and
         # differences after a halving (exact) where they need it.
         if self.log:
@@ -87,11 +114,22 @@ class Real:
     def width(self) -> int:
         return 1
 
-    def validate(self, value: object) -> float:
-        number = real_number(value, self.name)
-        if not self.lo <= number <= self.hi:
-            raise DomainError(f"{self.name} must lie in [{self.lo}, {self.hi}], got {number}")
+    @property
+    def levels(self) -> None:
+        """None: a continuum."""
+        return
+
+    def validate(self, value: object, name: str) -> float:
+        number = real_number(value, name)
+        if not self.admits(number):
+            raise DomainError(f"{name} must lie in [{self.lo}, {self.hi}], got {number}")
         return number
+
+    def native(self, x: float) -> float:
+        return float(x)
+
+    def admits(self, x: float) -> bool:
+        return self.lo <= x <= self.hi
 
     def encode(self, x: Array) -> Array:
         if self.log:
@@ -114,5 +152,11 @@ class Real:
         x[v == 1.0] = self.hi
         return x
 
+    def snap(self, u: Array) -> Array:
+        return u
+
+    def spread(self, v: Array) -> Array:
+        return v[:, None]
+
     def describe(self) -> Mapping[str, Any]:
-        return {"kind": "real", "name": self.name, "lo": self.lo, "hi": self.hi, "log": self.log}
+        return {"kind": "real", "lo": self.lo, "hi": self.hi, "log": self.log, **described_when(self.when)}

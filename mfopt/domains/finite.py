@@ -35,7 +35,7 @@ class FiniteSet:
         self._values = values
         self._names = names
         low, high = values.min(axis=0).tolist(), values.max(axis=0).tolist()
-        self._columns = [Real(n, lo, hi) if lo < hi else None for n, lo, hi in zip(names, low, high, strict=True)]
+        self._columns = [Real(lo, hi) if lo < hi else None for lo, hi in zip(low, high, strict=True)]
         self._points = self.encode(values)
         self._points.flags.writeable = False
         self._index = RowIndex(self._points)

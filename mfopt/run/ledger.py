@@ -136,7 +136,9 @@ class Ledger:
         if id not in self._pending:
             raise UnknownTrial(f"a trial must be pending to be told, got {id}; pending are {list(self._pending)}")
         ours = self.trial(id)
-        if isinstance(trial, Trial) and (trial.fidelity != ours.fidelity or not np.array_equal(trial.x, ours.x)):
+        if isinstance(trial, Trial) and (
+            trial.fidelity != ours.fidelity or not np.array_equal(trial.x, ours.x, equal_nan=True)
+        ):
             raise UnknownTrial(f"a trial must come from this optimiser, got another one's trial {id}")
         return ours
 

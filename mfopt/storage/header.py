@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
@@ -21,8 +21,9 @@ from mfopt import registry
 from mfopt.checks import printable_name, show
 from mfopt.domains import as_domain
 from mfopt.domains.box import Box
-from mfopt.domains.dimensions import Real
 from mfopt.domains.finite import FiniteSet
+from mfopt.domains.rebuild import rebuild_product
+from mfopt.domains.space import Space
 from mfopt.errors import InputError, PluginError, StorageDamaged, StudyMismatch
 from mfopt.fidelities import Fidelity
 from mfopt.protocols import Domain
@@ -104,7 +105,7 @@ def _describe_domain(domain: Domain) -> tuple[Mapping[str, Any], dict[str, bytes
             "sha256": hashlib.sha256(points + rows).hexdigest(),
         }
         return described, {"points": points, "rows": rows}
-    if type(domain) is Box:
+    if type(domain) in (Box, Space):
         return domain.describe(), {}
     if isinstance(domain, MissingDomain):
         return domain.spec, {}
@@ -120,17 +121,7 @@ def _describe_domain(domain: Domain) -> tuple[Mapping[str, Any], dict[str, bytes
 def _rebuild_domain(store: Store, name: str, spec: Mapping[str, Any]) -> Domain:
     if spec["kind"] == "finite":
         return _rebuild_finite(store, name, spec)
-    constraints = spec.get("constraints", [])
-    expressible = spec["kind"] == "box" and all(one["kind"] == "linear" for one in constraints)
-    if not expressible or any(one["kind"] != "real" for one in spec["dimensions"]):
-        return MissingDomain(name, spec)
-    dimensions = [Real(one["name"], one["lo"], one["hi"], one["log"]) for one in spec["dimensions"]]
-    if not constraints:
-        return Box(dimensions)
-    from scipy.optimize import LinearConstraint  # slow to import
-
-    linear = [LinearConstraint(one["A"], _to_floats(one["lb"]), _to_floats(one["ub"])) for one in constraints]
-    return Box(dimensions, constraints=linear)
+    return rebuild_product(spec) or MissingDomain(name, spec)
 
 
 def _rebuild_finite(store: Store, name: str, spec: Mapping[str, Any]) -> FiniteSet:
@@ -199,10 +190,6 @@ def _to_plain(value: Any) -> Any:
     if isinstance(value, float) and not np.isfinite(value):
         return str(value)
     return value
-
-
-def _to_floats(values: Sequence[Any]) -> list[float]:
-    return [float(value) for value in values]
 
 
 def _flatten(path: str, value: Any) -> dict[str, Any]:
