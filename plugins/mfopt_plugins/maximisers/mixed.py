@@ -20,56 +20,49 @@ from mfopt.protocols import Array, BoolArray
 from mfopt_plugins.maximisers.grid import Grid, keys_of
 from mfopt_plugins.maximisers.polish import Pieces, ascend, choose_apart, polish
 
+_MORE = 2  # times as many ascents as a box needs
 _ROUNDS = 12  # of step 2, at most
-_EXPANDED = 3  # points whose parameters are changed in a round
-_PAIRS = 400  # changes of two parameters at once, at most
+_EXPANDED = 6  # points whose parameters are changed in a round
+_FIRST = 2  # times as many ascents at first as later
+_BEST = 400  # candidates that are looked at: to start from, and to lend values to parameters at rest
+_PAIRS = 2000  # changes of two parameters at once, at most
 _SEED = 0
-_GAIN = 1e-9  # of the spread: what improves less does not count
 
 
 class MixedSearch:
     """The search on one acquisition; `climbs` is the number of ascents at once."""
 
-    def __init__(self, acquisition: FullAcquisition, grid: Grid, climbs: int) -> None:
+    def __init__(self, acquisition: FullAcquisition, grid: Grid, climbs: int, spread: float) -> None:
         self._acquisition = acquisition
         self._grid = grid
-        self._climbs = climbs
-        numbers, rounded = [block.start for block in grid.real], [block.start for block in grid.rounded]
-        self._fixed = np.setdiff1d(np.arange(grid.domain.dim), numbers)
-        self._listed = np.setdiff1d(self._fixed, rounded)
+        self._climbs = _MORE * climbs
+        self._spread = spread
         self._visited: set[bytes] = set()
 
     def run(self, candidates: Array, values: Array) -> Array:
         """A point of X at least as good as the best of the candidates, which lie in X and have these values."""
         grid = self._grid
         order = np.argsort(-values, kind="stable")
-        top, self._spread = int(order[0]), float(np.ptp(values))
-        if not self._spread > 0.0:
-            return np.array(candidates[top])
-        starts = choose_apart(candidates, values, self._climbs)
-        v, heights = self._ascend(grid.fill(starts, candidates[order[:256]]), relaxed=bool(grid.rounded))
-        best = int(np.argmax(heights))
-        if not heights[best] >= values[top]:  # rounding may lose
-            v = np.vstack([v, grid.fill(candidates[top : top + 1], candidates[order[:256]])])
-            heights = np.append(heights, values[top])
+        best = candidates[order[:_BEST]]
+        v = grid.fill(choose_apart(best, values[order[:_BEST]], _FIRST * self._climbs), best)
+        v, heights = self.ascend(v, relaxed=bool(grid.rounded))
+        if not heights.max() >= values[order[0]]:  # rounding may lose
+            v = np.vstack([v, grid.fill(best[:1], best)])
+            heights = np.append(heights, values[order[0]])
         v, heights = self._exchange(v, heights)
-        return np.array(grid.snap(v[int(np.argmax(heights))][None])[0])
+        return np.array(grid.point(v[int(np.argmax(heights))][None])[0])
 
     def _exchange(self, v: Array, heights: Array) -> tuple[Array, Array]:
         """Steps 2 and 3."""
-        grid, expanded = self._grid, set[int]()
+        grid, expanded, paired = self._grid, set[int](), -1
         rng = np.random.default_rng(_SEED)
-        paired = -1
         for _ in range(_ROUNDS):
             best = int(np.argmax(heights))
-            order = [int(i) for i in np.argsort(-heights, kind="stable")[:_EXPANDED] if int(i) not in expanded]
+            order = [i for i in np.argsort(-heights, kind="stable")[:_EXPANDED].tolist() if i not in expanded]
             if order:
                 expanded.update(order)
-                rows = v[order]
-                moved = grid.switch(rows) if grid.combinations is None else grid.combine(rows)
-                if grid.combinations is not None and grid.rounded:
-                    moved = np.vstack([moved, grid.switch(rows)])
-            elif best != paired and len(grid.listed) + len(grid.rounded) > 1:
+                moved = grid.switch(v[order])
+            elif best != paired and len(grid.blocks) > 1:
                 paired = best
                 moved = grid.switch_pairs(v[best : best + 1], _PAIRS, rng)
             else:
@@ -77,23 +70,20 @@ class MixedSearch:
             fresh = self._choose(moved)
             if len(fresh):
                 # The best point is ascended from again, so that ascents which cannot reach it are given up.
-                more, values = self._ascend(np.vstack([v[best], fresh]), relaxed=False)
+                more, values = self.ascend(np.vstack([v[best], fresh]), relaxed=False)
                 v[best], heights[best] = more[0], values[0]
                 v, heights = np.vstack([v, more[1:]]), np.concatenate([heights, values[1:]])
         return v, heights
 
     def _choose(self, moved: Array) -> Array:
         """The best of these rows that lie in X and whose discrete values were not visited, one for each of those."""
-        u = self._grid.snap(moved)
-        keys = keys_of(u, self._fixed)
-        new = np.array([key not in self._visited for key in keys], dtype=np.bool_)
-        new[new] = self._grid.contains(u[new])
-        if not new.any():
-            return moved[:0]
-        moved, u, keys = moved[new], u[new], [key for key, fresh in zip(keys, new.tolist(), strict=True) if fresh]
-        values = self._acquisition(u)
+        u = self._grid.point(moved)
+        keys = self._grid.cells(u)
+        fresh = np.array([i for i, key in enumerate(keys) if key not in self._visited], dtype=np.intp)
+        fresh = fresh[self._contains(u[fresh])]
+        values = self._acquisition(u[fresh]) if len(fresh) else np.empty(0)
         chosen: list[int] = []
-        for i in np.argsort(-values, kind="stable").tolist():
+        for i in fresh[np.argsort(-values, kind="stable")].tolist():
             if keys[i] not in self._visited:
                 self._visited.add(keys[i])
                 chosen.append(i)
@@ -101,34 +91,34 @@ class MixedSearch:
                 break
         return moved[chosen]
 
-    def _ascend(self, v: Array, relaxed: bool) -> tuple[Array, Array]:
+    def ascend(self, v: Array, relaxed: bool) -> tuple[Array, Array]:
         """Where ascents from these rows end, and the values of the points that they stand for."""
         grid = self._grid
-        u = grid.snap(v)
-        movable = grid.movable(v, relaxed)
-        values = None
+        u, movable, values = grid.point(v), grid.movable(v, relaxed), None
         if movable.any():
             ends, values = ascend(self._pieces(u, movable, relaxed), u, self._spread)
             v = np.where(movable, ends, v)
         if values is None or relaxed:
-            u = grid.snap(v)
-            inside = grid.contains(u)
+            v = grid.round(v)
+            u = grid.point(v)
+            inside = self._contains(u)
             values = np.full(len(u), -np.inf)
             values[inside] = self._acquisition(u[inside])
-        self._visited.update(keys_of(u, self._fixed))
+        self._visited.update(grid.cells(u))
         return v, values
 
     def _pieces(self, u: Array, movable: BoolArray, relaxed: bool) -> Pieces:
         """The acquisition with slopes of 0 where ascents from the points u may not move."""
         grid = self._grid
-        columns = self._listed if relaxed else self._fixed
+        rounded = [block.start for block in grid.rounded] if relaxed else []
+        columns = np.setdiff1d(grid.discrete, rounded)
         masks: dict[bytes, BoolArray] = {}  # by the values of discrete parameters, which decide what is at rest
         for key, mask in zip(keys_of(u, columns), movable, strict=True):
             masks[key] = mask & masks.get(key, mask)
 
         def pieces(points: Array) -> tuple[Array, Array]:
             heights, slopes = self._acquisition.pieces(points)
-            inside = grid.domain.contains(grid.snap(points) if relaxed else points)
+            inside = self._contains(grid.point(grid.round(points)) if relaxed else points)
             if not inside.all():
                 heights[:, ~inside] = -np.inf
             mask = np.array([masks[key] for key in keys_of(points, columns)])
@@ -136,9 +126,20 @@ class MixedSearch:
 
         return pieces
 
+    def _contains(self, u: Array) -> BoolArray:
+        """Which points of the grid lie in X."""
+        return self._grid.domain.contains(u) if self._grid.constrained else np.ones(len(u), dtype=np.bool_)
+
 
 def refine(acquisition: FullAcquisition, grid: Grid, candidates: Array, values: Array, climbs: int) -> Array:
     """A point of X at least as good as the best of `candidates` (q, dim), which lie in X and have these values."""
-    if grid.mixed:
-        return MixedSearch(acquisition, grid, climbs).run(candidates, values)
-    return polish(acquisition, grid.domain, candidates, values, climbs)
+    if not grid.mixed:
+        return polish(acquisition, grid.domain, candidates, values, climbs)
+    spread = float(np.ptp(values))
+    if not spread > 0.0:
+        return np.array(candidates[int(np.argmax(values))])
+    found = MixedSearch(acquisition, grid, climbs, spread).run(candidates, values)
+    if not (grid.constrained or grid.domain.contains(found[None])[0]):
+        grid.constrained = True  # points outside X are so rare that none had been seen
+        found = MixedSearch(acquisition, grid, climbs, spread).run(candidates, values)
+    return found

@@ -40,7 +40,7 @@ class NloptDirect:
         values: list[float] = []
 
         def objective(w: Array, grad: Array) -> float:
-            row = grid.point(w[None, :])
+            row = grid.place(w[None, :])
             if not grid.contains(row)[0]:
                 return float("inf")
             value = float(acquisition(row)[0])
