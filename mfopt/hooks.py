@@ -72,6 +72,18 @@ def blocks_of(domain: Domain) -> tuple[Block, ...]:
     return tuple(Block(j, j + 1, None) for j in range(domain.dim))
 
 
+def place(domain: Domain, w: Array) -> Array:
+    """Points of the cube (q, dim) from one number in [0, 1] per parameter: its place among the values, where listed."""
+    u = np.empty((len(w), domain.dim))
+    for k, block in enumerate(blocks_of(domain)):
+        if block.levels is None:
+            u[:, block.coordinates] = w[:, k : k + 1]
+        else:
+            count = len(block.levels)
+            u[:, block.coordinates] = block.levels[np.minimum((w[:, k] * count).astype(np.intp), count - 1)]
+    return u
+
+
 # ------------------------------------------------------------------------------------------------- surrogates
 
 

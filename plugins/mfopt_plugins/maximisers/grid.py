@@ -18,7 +18,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from mfopt.hooks import SnapsPoints, blocks_of
+from mfopt.hooks import SnapsPoints, blocks_of, place
 from mfopt.protocols import Array, Block, BoolArray, Domain
 
 FEW = 16  # an ordered parameter with at most so many values is listed
@@ -44,7 +44,7 @@ class Grid:
         self.rounded: list[Block] = []
         self.real: list[Block] = []
         rng = np.random.default_rng(_SEED)
-        probes = self._place(rng.random((_PROBES, len(self.blocks))))
+        probes = place(domain, rng.random((_PROBES, len(self.blocks))))
         snapped = self._snap(probes)
         for block in self.blocks:
             if not _is_listed(block):
@@ -68,7 +68,7 @@ class Grid:
 
     def place(self, w: Array) -> Array:
         """Points of the domain, in X or not, from one number in [0, 1] per parameter: its place among the values."""
-        return self.point(self.round(self._place(w))) if self.mixed else w
+        return self.point(self.round(place(self.domain, w))) if self.mixed else w
 
     def point(self, v: Array) -> Array:
         """The points of the domain, in X or not, that these rows stand for: with parameters at rest."""
@@ -94,7 +94,7 @@ class Grid:
         if not self._conditional:
             return u.copy()
         v, asleep, elsewhere = u.copy(), self.rests(u), self.rests(donors)
-        spare = self.round(self._place(np.random.default_rng(_SEED).random((len(u), len(self.blocks)))))
+        spare = self.round(place(self.domain, np.random.default_rng(_SEED).random((len(u), len(self.blocks)))))
         for k, block in enumerate(self._conditional):
             rows, awake = asleep[:, k], np.flatnonzero(~elsewhere[:, k])
             at = block.coordinates
@@ -240,16 +240,6 @@ class Grid:
         moved = (self._snap(rows) != rows).reshape(len(blocks), len(v), -1)
         columns = [moved[k, :, block.coordinates].any(axis=1) for k, block in enumerate(blocks)]
         return np.column_stack(columns) if columns else np.zeros((len(v), 0), dtype=np.bool_)
-
-    def _place(self, w: Array) -> Array:
-        v = np.empty((len(w), self.domain.dim))
-        for k, block in enumerate(self.blocks):
-            if block.levels is None:
-                v[:, block.coordinates] = w[:, k : k + 1]
-            else:
-                count = len(block.levels)
-                v[:, block.coordinates] = block.levels[np.minimum((w[:, k] * count).astype(np.intp), count - 1)]
-        return v
 
 
 def keys_of(u: Array, columns: _Columns) -> list[bytes]:
