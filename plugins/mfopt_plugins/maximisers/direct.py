@@ -11,6 +11,7 @@ from mfopt.protocols import Acquisition, Array, Domain
 from mfopt_plugins.maximisers.grid import Grid
 from mfopt_plugins.maximisers.mixed import refine
 
+_MIXED_SAMPLES = 1000  # random points that join the candidates where parameters are discrete
 _MIXED_CORNERS = 512  # with random values of discrete parameters
 _ALL_CORNERS = 7  # up to this dimension all 2^dim corners are looked at
 _EVALUATIONS, _ASCENTS = 6_000_000, 6_000  # number of either times rows of the largest model: what it may cost
@@ -61,7 +62,8 @@ class Direct:
             search.tell(values)
         centres, values = search.seen()
         feasible = values > -np.inf
-        others = np.vstack([domain.sample(10 * dim, np.random.default_rng(_SEED)), corners(grid)])
+        samples = _MIXED_SAMPLES if grid.mixed else 10 * dim
+        others = np.vstack([domain.sample(samples, np.random.default_rng(_SEED)), corners(grid)])
         points = np.vstack([grid.place(centres[feasible]), others])
         values = np.concatenate([values[feasible], full.recurring(others)])
         climbs = self._climbs or min(6 + dim, max(3, _ASCENTS // rows))

@@ -6,6 +6,7 @@
        values have few combinations, to every combination. The best of what was not visited is ascended from, and so
        on until nothing improves.
     3. Two parameters of the best point are changed at once. If that improves it, 2. starts again.
+    4. Where X has constraints, the best points are moved along its boundary (boundary.py).
 
 Step 2 costs an evaluation per value, the ascents a few evaluations with gradients each: those that cannot become the
 best end after a few steps.
@@ -17,16 +18,19 @@ import numpy as np
 
 from mfopt.hooks import FullAcquisition
 from mfopt.protocols import Array, BoolArray
+from mfopt_plugins.maximisers.boundary import slide
 from mfopt_plugins.maximisers.grid import Grid, keys_of
 from mfopt_plugins.maximisers.polish import Pieces, ascend, choose_apart, polish
 
 _MORE = 2  # times as many ascents as a box needs
 _ROUNDS = 12  # of step 2, at most
 _EXPANDED = 6  # points whose parameters are changed in a round
-_FIRST = 2  # times as many ascents at first as later
-_BEST = 400  # candidates that are looked at: to start from, and to lend values to parameters at rest
+_FAR = 0.5  # in some coordinate: between starts that are far apart
+_SLIDES = 3  # points that are moved along the boundary of X
+_BEST = 1500  # candidates that are looked at: to start from, and to lend values to parameters at rest
 _PAIRS = 2000  # changes of two parameters at once, at most
 _SEED = 0
+_GAIN = 1e-6  # of the spread: what is better by less is not worth an ascent
 
 
 class MixedSearch:
@@ -37,19 +41,24 @@ class MixedSearch:
         self._grid = grid
         self._climbs = _MORE * climbs
         self._spread = spread
-        self._visited: set[bytes] = set()
+        self._visited: dict[bytes, float] = {}  # the best value known in each cell of the grid
 
     def run(self, candidates: Array, values: Array) -> Array:
         """A point of X at least as good as the best of the candidates, which lie in X and have these values."""
         grid = self._grid
         order = np.argsort(-values, kind="stable")
         best = candidates[order[:_BEST]]
-        v = grid.fill(choose_apart(best, values[order[:_BEST]], _FIRST * self._climbs), best)
+        # Starts near each other find the best place among good ones, starts far apart find the good ones.
+        near = choose_apart(best, values[order[:_BEST]], self._climbs)
+        far = choose_apart(best, values[order[:_BEST]], self._climbs, _FAR)
+        v = grid.fill(np.unique(np.vstack([near, far]), axis=0), best)
         v, heights = self.ascend(v, relaxed=bool(grid.rounded))
         if not heights.max() >= values[order[0]]:  # rounding may lose
             v = np.vstack([v, grid.fill(best[:1], best)])
             heights = np.append(heights, values[order[0]])
         v, heights = self._exchange(v, heights)
+        if grid.constrained:
+            v, heights = self._slide(v, heights)
         return np.array(grid.point(v[int(np.argmax(heights))][None])[0])
 
     def _exchange(self, v: Array, heights: Array) -> tuple[Array, Array]:
@@ -75,17 +84,30 @@ class MixedSearch:
                 v, heights = np.vstack([v, more[1:]]), np.concatenate([heights, values[1:]])
         return v, heights
 
+    def _slide(self, v: Array, heights: Array) -> tuple[Array, Array]:
+        """Step 4."""
+        order = np.argsort(-heights, kind="stable")[:_SLIDES]
+        v, heights = v[order].copy(), heights[order].copy()
+        u, movable = self._grid.point(v), self._grid.movable(v, relaxed=False)
+        for i in range(len(v)):
+            pieces = self._pieces(u[i : i + 1], movable[i : i + 1], relaxed=False)
+            end, heights[i] = slide(pieces, self._contains, u[i], movable[i], self._spread)
+            v[i] = np.where(movable[i], end, v[i])
+        return v, heights
+
     def _choose(self, moved: Array) -> Array:
-        """The best of these rows that lie in X and whose discrete values were not visited, one for each of those."""
+        """The best of these rows that lie in X and are better than what is known of their cell, one per cell."""
         u = self._grid.point(moved)
-        keys = self._grid.cells(u)
-        fresh = np.array([i for i, key in enumerate(keys) if key not in self._visited], dtype=np.intp)
-        fresh = fresh[self._contains(u[fresh])]
-        values = self._acquisition(u[fresh]) if len(fresh) else np.empty(0)
+        u, first = np.unique(u, axis=0, return_index=True)
+        inside = self._contains(u)
+        u, moved = u[inside], moved[first[inside]]
+        if len(u) == 0:
+            return moved
+        cells, values = self._grid.cells(u), self._acquisition(u)
         chosen: list[int] = []
-        for i in fresh[np.argsort(-values, kind="stable")].tolist():
-            if keys[i] not in self._visited:
-                self._visited.add(keys[i])
+        for i in np.argsort(-values, kind="stable").tolist():
+            if values[i] > self._visited.get(cells[i], -np.inf) + _GAIN * self._spread:
+                self._visited[cells[i]] = float(values[i])
                 chosen.append(i)
             if len(chosen) == self._climbs:
                 break
@@ -97,14 +119,14 @@ class MixedSearch:
         u, movable, values = grid.point(v), grid.movable(v, relaxed), None
         if movable.any():
             ends, values = ascend(self._pieces(u, movable, relaxed), u, self._spread)
-            v = np.where(movable, ends, v)
-        if values is None or relaxed:
-            v = grid.round(v)
+            v = grid.round(np.where(movable, ends, v))
             u = grid.point(v)
+        if values is None or relaxed:
             inside = self._contains(u)
             values = np.full(len(u), -np.inf)
             values[inside] = self._acquisition(u[inside])
-        self._visited.update(grid.cells(u))
+        for cell, value in zip(grid.cells(u), values.tolist(), strict=True):
+            self._visited[cell] = max(value, self._visited.get(cell, -np.inf))
         return v, values
 
     def _pieces(self, u: Array, movable: BoolArray, relaxed: bool) -> Pieces:

@@ -69,7 +69,7 @@ def _climb(pieces: Pieces, starts: Array, spread: float) -> tuple[Array, Array, 
     return ascent.result()
 
 
-def choose_apart(candidates: Array, values: Array, climbs: int) -> Array:
+def choose_apart(candidates: Array, values: Array, climbs: int, closer: float = _CLOSER) -> Array:
     """The best candidates that are not close to a better one."""
     chosen: list[int] = []
     near = np.zeros(len(values), dtype=np.bool_)
@@ -79,5 +79,5 @@ def choose_apart(candidates: Array, values: Array, climbs: int) -> Array:
         chosen.append(int(i))
         if len(chosen) == climbs:
             break
-        near |= np.abs(candidates - candidates[i]).max(axis=1) <= _CLOSER
+        near |= np.abs(candidates - candidates[i]).max(axis=1) <= closer
     return candidates[chosen]
