@@ -11,8 +11,6 @@ from mfopt.protocols import Acquisition, Array, Domain
 from mfopt_plugins.maximisers.grid import Grid
 from mfopt_plugins.maximisers.mixed import refine
 
-_MIXED_SAMPLES = 1000  # random points that join the candidates where parameters are discrete
-_MIXED_CORNERS = 512  # with random values of discrete parameters
 _ALL_CORNERS = 7  # up to this dimension all 2^dim corners are looked at
 _EVALUATIONS, _ASCENTS = 6_000_000, 6_000  # number of either times rows of the largest model: what it may cost
 _SEED = 0  # of the random points that join the candidates: the same at every ask, so that they can be remembered
@@ -62,22 +60,20 @@ class Direct:
             search.tell(values)
         centres, values = search.seen()
         feasible = values > -np.inf
-        samples = _MIXED_SAMPLES if grid.mixed else 10 * dim
-        others = np.vstack([domain.sample(samples, np.random.default_rng(_SEED)), corners(grid)])
+        others = grid.scattered if grid.mixed else scatter(domain)
         points = np.vstack([grid.place(centres[feasible]), others])
         values = np.concatenate([values[feasible], full.recurring(others)])
         climbs = self._climbs or min(6 + dim, max(3, _ASCENTS // rows))
         return refine(full, grid, points, values, climbs)
 
 
-def corners(grid: Grid) -> Array:
-    """The corners of the cube that lie in X; in many dimensions a random choice of them."""
-    dim = grid.domain.dim
-    if grid.mixed:
-        points = grid.corners(_MIXED_CORNERS)
-    elif dim <= _ALL_CORNERS:
+def scatter(domain: Domain) -> Array:
+    """Random points of a box, and the corners of the cube that lie in it; in many dimensions a choice of them."""
+    dim = domain.dim
+    if dim <= _ALL_CORNERS:
         points = np.array(np.meshgrid(*[[0.0, 1.0]] * dim)).reshape(dim, -1).T
     else:
         drawn = np.random.default_rng(_SEED).integers(0, 2, size=(2**_ALL_CORNERS, dim))
         points = np.unique(drawn, axis=0).astype(np.float64)
-    return np.ascontiguousarray(points[grid.contains(points)])
+    samples = domain.sample(10 * dim, np.random.default_rng(_SEED))
+    return np.vstack([samples, np.ascontiguousarray(points[domain.contains(points)])])

@@ -24,6 +24,8 @@ from mfopt.protocols import Array, Block, BoolArray, Domain
 FEW = 16  # an ordered parameter with at most so many values is listed
 COMBINATIONS = 64  # of listed values: where there are no more, all of them are tried
 _PROBES = 256
+_SAMPLES, _CORNERS = 1000, 512
+_FINE = 2**15
 _CELLS = 3  # of an interval
 _SEED = 0
 _KNOWN = 100_000  # points, or combinations of discrete values, that are remembered
@@ -50,11 +52,22 @@ class Grid:
             if not _is_listed(block):
                 # An active number is kept as it is by snap; one that is never kept is rounded.
                 kept = snapped[:, block.start] == probes[:, block.start]
-                (self.real if block.levels is None and kept.any() else self.rounded).append(block)
+                if block.levels is None and kept.any():
+                    self.real.append(block)
+                else:
+                    self.rounded.append(self._tabulate(block, probes, snapped))
         self.mixed = bool(self.listed or self.rounded)
         numbers = [block.start for block in self.real]
         self.discrete: _Columns = np.setdiff1d(np.arange(domain.dim), numbers)
+        self.blocks = tuple(sorted([*self.listed, *self.rounded, *self.real], key=lambda block: block.start))
         resting = self._probe(probes, self.blocks)
+        # What is at rest is remembered by the values that decide it: mostly those of listed parameters alone.
+        shuffled = probes.copy()
+        for block in self.rounded:
+            shuffled[:, block.start] = rng.permutation(probes[:, block.start])
+        alone = np.array_equal(resting, self._probe(shuffled, self.blocks))
+        rounded = [block.start for block in self.rounded] if alone else []
+        self._deciding: _Columns = np.setdiff1d(self.discrete, rounded)
         self._conditional = [block for k, block in enumerate(self.blocks) if resting[:, k].any()]
         # Whether some points of the grid are outside X. Rare ones may be missed here: a search looks at its result.
         self.constrained = self.mixed and not domain.contains(self.point(self.round(probes))).all()
@@ -117,7 +130,7 @@ class Grid:
 
     def rests(self, v: Array) -> BoolArray:
         """Which of the parameters that have conditions are at rest, (q, number of them)."""
-        keys = keys_of(v, self.discrete)  # conditions are on discrete parameters
+        keys = keys_of(v, self._deciding)
         new = {key: i for i, key in enumerate(keys) if key not in self._resting}
         if len(self._resting) + len(new) > _KNOWN:
             self._resting.clear()
@@ -133,13 +146,17 @@ class Grid:
         coarse[:, columns] = np.minimum(np.floor(_CELLS * u[:, columns]), _CELLS - 1)
         return keys_of(coarse, np.arange(u.shape[1]))
 
-    def corners(self, count: int) -> Array:
-        """Random points of the domain, in X or not, with numbers and integers with many values at their ends."""
+    @cached_property
+    def scattered(self) -> Array:
+        """Random points of X, some of them with numbers and integers with many values at their ends."""
         rng = np.random.default_rng(_SEED)
-        w = rng.random((count, len(self.blocks)))
-        ends = [k for k, block in enumerate(self.blocks) if block in self.real or block in self.rounded]
+        samples = self.domain.sample(_SAMPLES, rng)
+        w = rng.random((_CORNERS, len(self.blocks)))
+        starts = [block.start for block in self.real + self.rounded]
+        ends = [k for k, block in enumerate(self.blocks) if block.start in starts]
         w[:, ends] = np.rint(w[:, ends])
-        return self.place(w)
+        corners = self.place(w)
+        return np.vstack([samples, corners[self.contains(corners)]])
 
     def movable(self, v: Array, relaxed: bool) -> BoolArray:
         """Which coordinates of each row an ascent may move: numbers that are not at rest; `relaxed`: rounded too."""
@@ -220,6 +237,19 @@ class Grid:
 
     def _snap(self, v: Array) -> Array:
         return self.domain.snap(v) if isinstance(self.domain, SnapsPoints) else v
+
+    def _tabulate(self, block: Block, probes: Array, snapped: Array) -> Block:
+        """The same rounded parameter with its values listed, if a fine grid meets all of them: that saves time."""
+        at = block.start
+        moved = np.flatnonzero((snapped[:, at] != 0.5) | (np.abs(probes[:, at] - 0.5) < 0.01))
+        if block.levels is not None or len(moved) == 0:
+            return block
+        rows = np.repeat(probes[moved[:1]], _FINE + 1, axis=0)  # where the parameter is not at rest
+        rows[:, at] = np.linspace(0.0, 1.0, _FINE + 1)
+        values = np.unique(self._snap(rows)[:, at])
+        if len(values) < 2 or np.diff(values).min() < 2.0 / _FINE:
+            return block
+        return Block(block.start, block.stop, values[:, None])
 
     def _nearest(self, v: Array, block: Block) -> Array:
         """The nearest value of a rounded parameter in each row, (q,)."""

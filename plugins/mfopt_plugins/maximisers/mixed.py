@@ -27,6 +27,7 @@ _ROUNDS = 12  # of step 2, at most
 _EXPANDED = 6  # points whose parameters are changed in a round
 _FAR = 0.5  # in some coordinate: between starts that are far apart
 _SLIDES = 3  # points that are moved along the boundary of X
+_NEAR = 300  # candidates from which starts are chosen that need not be far apart
 _BEST = 1500  # candidates that are looked at: to start from, and to lend values to parameters at rest
 _PAIRS = 2000  # changes of two parameters at once, at most
 _SEED = 0
@@ -49,7 +50,7 @@ class MixedSearch:
         order = np.argsort(-values, kind="stable")
         best = candidates[order[:_BEST]]
         # Starts near each other find the best place among good ones, starts far apart find the good ones.
-        near = choose_apart(best, values[order[:_BEST]], self._climbs)
+        near = choose_apart(best[:_NEAR], values[order[:_NEAR]], self._climbs)
         far = choose_apart(best, values[order[:_BEST]], self._climbs, _FAR)
         v = grid.fill(np.unique(np.vstack([near, far]), axis=0), best)
         v, heights = self.ascend(v, relaxed=bool(grid.rounded))
