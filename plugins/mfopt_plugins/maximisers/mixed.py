@@ -24,10 +24,10 @@ from mfopt_plugins.maximisers.polish import Pieces, ascend, choose_apart, polish
 
 _MORE = 2  # times as many ascents as a box needs
 _ROUNDS = 12  # of step 2, at most
-_EXPANDED = 6  # points whose parameters are changed in a round
+_EXPANDED = 12  # points whose parameters are changed in a round
 _FAR = 0.5  # in some coordinate: between starts that are far apart
 _SLIDES = 3  # points that are moved along the boundary of X
-_NEAR = 300  # candidates from which starts are chosen that need not be far apart
+_NEAR = 600  # candidates from which starts are chosen that need not be far apart
 _BEST = 1500  # candidates that are looked at: to start from, and to lend values to parameters at rest
 _PAIRS = 2000  # changes of two parameters at once, at most
 _SEED = 0
