@@ -93,6 +93,18 @@ def blocks_of(domain: Domain) -> tuple[Block, ...]:
     return tuple(Block(j, j + 1, None) for j in range(domain.dim))
 
 
+def place(domain: Domain, w: Array) -> Array:
+    """Points of the cube (q, dim) from one number in [0, 1] per parameter: its place among the values, where listed."""
+    u = np.empty((len(w), domain.dim))
+    for k, block in enumerate(blocks_of(domain)):
+        if block.levels is None:
+            u[:, block.coordinates] = w[:, k : k + 1]
+        else:
+            count = len(block.levels)
+            u[:, block.coordinates] = block.levels[np.minimum((w[:, k] * count).astype(np.intp), count - 1)]
+    return u
+
+
 # ------------------------------------------------------------------------------------------------- surrogates
 
 
@@ -105,6 +117,19 @@ class TiesScales(Protocol):
 
     def tied(self, groups: Sequence[int]) -> Surrogate:
         """The same surrogate for points whose j-th coordinate belongs to group `groups[j]`, from 0 without gaps."""
+
+
+def tie_scales(surrogates: Sequence[Surrogate], domain: Domain) -> tuple[Surrogate, ...]:
+    """Surrogates with one length-scale per parameter of X; as they are where they cannot, or where it is so anyway."""
+    blocks = blocks_of(domain)
+    if len(blocks) == domain.dim:
+        return tuple(surrogates)
+    groups = [k for k, block in enumerate(blocks) for _ in range(block.start, block.stop)]
+    tied: dict[int, Surrogate] = {}  # one that serves several fidelities is still one (shared_surrogate)
+    for one in surrogates:
+        if id(one) not in tied:
+            tied[id(one)] = one.tied(groups) if isinstance(one, TiesScales) else one
+    return tuple(tied[id(one)] for one in surrogates)
 
 
 @runtime_checkable

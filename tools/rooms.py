@@ -83,7 +83,7 @@ ROOMS = {
     ),
     "testing": Room(
         "conformance suites that third parties run on their plugins",
-        "errors protocols registry domains run optimizer",
+        "errors protocols hooks registry domains run optimizer",
     ),
     "mfopt": Room(
         "the front door: what `import mfopt` gives",

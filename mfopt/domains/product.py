@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from mfopt.domains.conditions import Conditions
 from mfopt.domains.constraints import Constraint
 from mfopt.domains.dimensions import Dimension, Real
 from mfopt.domains.feasible import read_feasible
+from mfopt.domains.listing import list_points
 from mfopt.domains.sampling import Sampler
 from mfopt.errors import DomainError, InputError
 from mfopt.protocols import Array, Block, BoolArray
@@ -84,10 +86,10 @@ class Product:
     def names(self) -> tuple[str, ...]:
         return self._names
 
-    @property
-    def points(self) -> None:
-        """None: its points are not listed."""
-        return
+    @cached_property
+    def points(self) -> Array | None:
+        """All points where every parameter is discrete and they are not too many (listing.py); otherwise None."""
+        return None if self._continuous else list_points(self)
 
     @property
     def blocks(self) -> tuple[Block, ...]:
@@ -246,9 +248,14 @@ class Product:
         """`n` points of X, uniform where that can be had; see sampling.py."""
         return self._sampler.sample(n, rng) if self._constraints else self.draw(n, rng)
 
-    def locate(self, u: Array) -> None:
-        """None: there is no candidate list."""
-        return
+    def locate(self, u: Array) -> int | None:
+        """The row of `points` that u is; None where they are not listed."""
+        return None if self.points is None else self._rows.get(u.tobytes())
+
+    @cached_property
+    def _rows(self) -> dict[bytes, int]:
+        """The row of each of the points."""
+        return {} if self.points is None else {u.tobytes(): row for row, u in enumerate(self.points)}
 
     def _depends(self, j: int) -> bool:
         """Whether parameter j may be inactive."""

@@ -14,7 +14,7 @@ import numpy as np
 from mfopt import registry
 from mfopt.checks import direction_sign
 from mfopt.fidelities import Fidelity
-from mfopt.hooks import Rows, SharesKernel, joint_model, shared_surrogate
+from mfopt.hooks import Rows, SharesKernel, joint_model, shared_surrogate, tie_scales
 from mfopt.protocols import Domain, Model, Surrogate
 from mfopt.run.history import History
 
@@ -68,7 +68,7 @@ def fit_beliefs(run: Described, history: History, surrogate: object, coupled: bo
     count, dim = len(run.fidelities), run.domain.dim
     noises = [fidelity.noise for fidelity in run.fidelities]
     rows = _rows(run, history)
-    surrogates = registry.resolve_each(registry.SURROGATES, surrogate, count)
+    surrogates = tie_scales(registry.resolve_each(registry.SURROGATES, surrogate, count), run.domain)
     rng = np.random.default_rng([run.seed, _STREAM, count - 1, len(rows[-1][1])])
     if not any(len(y) for _, y in rows):
         models: Sequence[Model] = [one.model(dim, noise) for one, noise in zip(surrogates, noises, strict=True)]

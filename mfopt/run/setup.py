@@ -14,6 +14,7 @@ from mfopt.checks import direction_sign, integer, real_number
 from mfopt.domains import as_domain
 from mfopt.errors import InputError
 from mfopt.fidelities import Fidelity, as_fidelities
+from mfopt.hooks import tie_scales
 from mfopt.protocols import Domain, Maximiser, Problem, Surrogate
 from mfopt.run.ledger import Ledger
 from mfopt.run.strategist import Strategist
@@ -88,7 +89,10 @@ class Setup:
 
     def make_surrogates(self) -> tuple[Surrogate, ...]:
         """The kinds of model, one per fidelity; those given by name are made anew."""
-        return registry.resolve_each(registry.SURROGATES, self.surrogate, len(self.fidelities))
+        return self._tie(self.surrogate)
+
+    def _tie(self, surrogate: object) -> tuple[Surrogate, ...]:
+        return tie_scales(registry.resolve_each(registry.SURROGATES, surrogate, len(self.fidelities)), self.domain)
 
     def make_maximiser(self) -> Maximiser:
         """The maximiser; one given by name is made anew."""
@@ -111,7 +115,7 @@ class Setup:
             zetas=tuple(fidelity.zeta for fidelity in self.fidelities),
             noises=tuple(fidelity.noise for fidelity in self.fidelities),
             capital=self.capital,
-            surrogates=registry.resolve_each(registry.SURROGATES, surrogate, len(self.fidelities)),
+            surrogates=self._tie(surrogate),
             maximiser=registry.resolve(registry.MAXIMISERS, maximiser),
             seed=self.seed,
         )

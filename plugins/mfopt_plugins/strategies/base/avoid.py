@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from mfopt.hooks import AcquisitionDefaults, with_defaults
+from mfopt.hooks import AcquisitionDefaults, SnapsPoints, blocks_of, with_defaults
 from mfopt.protocols import Acquisition, Array, Domain
 from mfopt_plugins.method.failures import FailureModel
 
@@ -87,6 +87,16 @@ def find_elsewhere(
     """The best of many points near `u` and anywhere in a box that are beyond the `reach` of each point `taken`."""
     near = [u + radius * rng.standard_normal((100, domain.dim)) for radius in (0.1, 0.03, 0.01, 0.003)]
     around = np.clip(np.vstack(near), 0.0, 1.0)
+    if isinstance(domain, SnapsPoints):
+        # The discrete parameters of u are kept in half of these points: a change of all of them is a long way.
+        kept = [
+            column
+            for block in blocks_of(domain)
+            if block.levels is not None
+            for column in range(block.start, block.stop)
+        ]
+        around[::2, kept] = u[kept]
+        around = domain.snap(around)
     candidates = np.vstack([around[domain.contains(around)], domain.sample(100 * domain.dim, rng)])
     gaps = np.full(len(candidates), np.inf)
     for point, radius in zip(taken, reach, strict=True):

@@ -8,6 +8,7 @@ from math import inf
 import numpy as np
 
 from mfopt.errors import Exhausted
+from mfopt.hooks import blocks_of
 from mfopt.protocols import Array, Problem, Query, Record, Suggestion, View
 from mfopt.run.reason import Reason
 from mfopt_plugins.method.design import initial_counts, initial_point
@@ -33,7 +34,8 @@ class InitialDesign:
         self._observations = observations
         self._failures = failures
         size = None if self._domain.points is None else len(self._domain.points)
-        self._counts = list(initial_counts(self._costs, problem.capital, initial_capital, self._domain.dim, size))
+        parameters = len(blocks_of(self._domain))
+        self._counts = list(initial_counts(self._costs, problem.capital, initial_capital, parameters, size))
         self._drawn = [0] * len(self._used)
         self._issued: list[list[Array]] = [[] for _ in self._used]
         self._unasked = [0] * len(self._used)
@@ -96,11 +98,12 @@ class InitialDesign:
     def _draw_fresh(self, k: int, pending: Sequence[Query]) -> Array | None:
         """The next uniform point for position k, on a finite set one that needs a query."""
         observations = self._observations
-        taken = None if self._domain.points is None else observations.finished_rows(k, pending)
+        finite = self._domain.points is not None
+        taken = observations.finished_rows(k, pending) if finite else np.empty(0, dtype=np.bool_)
         for _ in range(_TRIES):
             u = initial_point(self._domain, self._seed, self._used[k], self._drawn[k])
             self._drawn[k] += 1
-            if taken is None or not taken[observations.rows_of([u])[0]]:
+            if not (taken[observations.rows_of([u])[0]] if finite else observations.is_taken(u, k, pending)):
                 return u
         return None
 

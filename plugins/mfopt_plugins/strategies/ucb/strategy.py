@@ -27,7 +27,7 @@ from typing import Literal
 import numpy as np
 
 from mfopt.errors import InputError
-from mfopt.hooks import FullAcquisition
+from mfopt.hooks import FullAcquisition, blocks_of
 from mfopt.protocols import Array, Problem, Query, Record, Suggestion, View
 from mfopt.run.reason import Reason
 from mfopt_plugins.method.upper_bound import PlainBound
@@ -125,7 +125,7 @@ class UCBStrategy(Cycle):
         given = Given.check(problem, used, self.zetas, self.gammas)
         self._schedule: Schedule
         if self.mode == "practical":
-            self._schedule = Practical(given, self.gamma_shrink, self.beta_factor, problem.domain.dim)
+            self._schedule = Practical(given, self.gamma_shrink, self.beta_factor, len(blocks_of(problem.domain)))
         else:
             constants = Constants(self.delta, self.xi, self.a, self.b)
             self._schedule = Theory(given, problem.domain, constants)
