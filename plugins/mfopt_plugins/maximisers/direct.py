@@ -10,6 +10,7 @@ from mfopt.hooks import FullAcquisition, with_defaults
 from mfopt.protocols import Acquisition, Array, Domain
 from mfopt_plugins.maximisers.grid import Grid
 from mfopt_plugins.maximisers.mixed import refine
+from mfopt_plugins.maximisers.polish import polish
 
 _ALL_CORNERS = 7  # up to this dimension all 2^dim corners are looked at
 _EVALUATIONS, _ASCENTS = 6_000_000, 6_000  # number of either times rows of the largest model: what it may cost
@@ -43,7 +44,9 @@ class Direct:
         full = acquisition if isinstance(acquisition, FullAcquisition) else with_defaults(acquisition)
         if domain.points is not None:
             return np.array(domain.points[full.argmax(domain.points, None)])
-        grid = self._grid = Grid.of(domain, self._grid)
+        if self._grid is None or self._grid.domain is not domain:
+            self._grid = Grid(domain)
+        grid, mixed = self._grid, self._grid.mixed
         dim = len(grid.blocks)
         search = mfopt_core.Direct(dim)
         rows = max(1, full.rows)
@@ -52,19 +55,21 @@ class Direct:
             centres = search.centres()
             if len(centres) == 0:
                 break
-            points = grid.place(centres)
-            inside = grid.contains(points)
+            points = grid.place(centres) if mixed else centres
+            inside = grid.contains(points) if mixed else domain.contains(points)
             values = np.full(len(centres), -np.inf)
             if inside.any():
                 values[inside] = full.recurring(points[inside])
             search.tell(values)
         centres, values = search.seen()
         feasible = values > -np.inf
-        others = grid.scattered if grid.mixed else scatter(domain)
-        points = np.vstack([grid.place(centres[feasible]), others])
+        others = grid.scattered if mixed else scatter(domain)
+        points = np.vstack([grid.place(centres[feasible]) if mixed else centres[feasible], others])
         values = np.concatenate([values[feasible], full.recurring(others)])
         climbs = self._climbs or min(6 + dim, max(3, _ASCENTS // rows))
-        return refine(full, grid, points, values, climbs)
+        if mixed:
+            return refine(full, grid, points, values, climbs)
+        return polish(full, domain, points, values, climbs)
 
 
 def scatter(domain: Domain) -> Array:
