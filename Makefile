@@ -10,17 +10,17 @@ PEERS := torch==2.13.0 botorch scikit-optimize optuna
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test lint test-python test-plain test-debug test-dist test-pythons test-oldest traces-record \
-    traces-compare traces-portable faults asan bench figures bench-peers asynchronous clean
+    traces-compare traces-portable faults asan bench figures bench-peers asynchronous stuck noisy lock audit clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-15s %s\n", $$1, $$2}'
 
-setup: $(VENV)/ready ## an environment in .venv with mfopt (editable) and all that development needs
+setup: $(VENV)/ready ## an environment in .venv with mfopt (editable) and all that development needs; LOCKED=1: as in the lock file
 
 $(VENV)/ready: $(SOURCES)
 	@test -d $(VENV) || $(PYTHON) -m venv $(VENV)
 	@echo "setting up $(VENV) ..."
-	@$(BIN)/python $(PIP) -e '.[dev]'
+	@$(BIN)/python $(PIP) $(if $(LOCKED),-c requirements-dev.lock) -e '.[dev]'
 	@touch $@
 
 # The demo needs only mfopt and matplotlib, in the environment that is there or in a small one. To build the core in
@@ -74,8 +74,8 @@ test-dist: $(VENV)/ready ## sdist and wheel: build, install and use outside the 
 test-pythons: ## build and test the wheel with every Python from 3.10 to 3.13 that is installed
 	sh tools/check-pythons.sh
 
-test-oldest: ## the test suite with Python 3.10 and the oldest versions that pyproject.toml admits
-	WORKERS=$(WORKERS) sh tools/check-suite.sh oldest "$$(sh tools/find-python.sh 3.10)"
+test-oldest: ## the test suite with the oldest versions that pyproject.toml admits, for each Python; PYTHONS=3.10 for one
+	WORKERS=$(WORKERS) PYTHONS="$(PYTHONS)" sh tools/check-oldest.sh
 
 traces-record: $(VENV)/ready ## before a refactoring: the golden traces into build/traces.json
 	@mkdir -p build
@@ -87,8 +87,10 @@ traces-compare: $(VENV)/ready ## after it: every trace must be the same to the l
 traces-portable: $(VENV)/ready ## rewrite tests/traces/portable.json, the traces that hold on every machine
 	$(BIN)/python tools/traces.py portable tests/traces/portable.json
 
-faults: $(VENV)/ready ## studies under kill -9, full disks, cut files and many writers, in full (about half an hour)
-	MFOPT_FAULTS=full $(BIN)/python -m pytest -v tests/storage/test_faults.py tests/storage/test_resume.py
+faults: $(VENV)/ready ## studies under kills, power cuts, full disks, damage and many writers; workers that die or hang; in full (an hour)
+	MFOPT_FAULTS=full $(BIN)/python -m pytest -v tests/storage/test_faults.py tests/storage/test_resume.py \
+	    tests/storage/test_damage.py tests/storage/test_power.py tests/storage/test_threads.py \
+	    tests/parallel/test_arena.py tests/parallel/test_orphans.py
 
 asan: $(VENV)/ready ## the core's tests and a million random calls under AddressSanitizer and UndefinedBehaviorSanitizer
 	$(call variant,asan,MFOPT_SANITIZE=1 MFOPT_DEBUG=1)
@@ -113,8 +115,20 @@ bench-peers: ## ask time, argmax and regret against the peers, in an environment
 	cd benchmarks && ../build/peers/bin/python argmax_quality.py
 	cd benchmarks && ../build/peers/bin/python peers_regret.py
 
+stuck: $(VENV)/ready ## one fidelity, twelve functions, 20 seeds: is any stuck in a lesser maximum? rewrites benchmarks/RESULTS.md
+	$(BIN)/python benchmarks/stuck.py
+
+noisy: $(VENV)/ready ## regret of the recommended point of noisy functions; rewrites benchmarks/RESULTS.md
+	$(BIN)/python benchmarks/noisy.py
+
 asynchronous: $(VENV)/ready ## regret and speed-up of 1 to 64 workers in simulated time; rewrites docs/asynchronous.png, docs/parallel.md
 	$(BIN)/python benchmarks/asynchronous.py
+
+lock: ## rewrite requirements-dev.lock, the versions for development, with every supported Python
+	$(PYTHON) tools/lock.py $(foreach version,3.10 3.11 3.12 3.13,"$$(sh tools/find-python.sh $(version))")
+
+audit: ## known vulnerabilities of the versions in requirements-dev.lock (needs a package index)
+	PYTHON=$(PYTHON) sh tools/audit.sh
 
 clean: ## remove what was built
 	rm -rf build dist out $(VENV) .venv-demo *.egg-info mfopt_core/*.so mfopt_core/_*.c .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -25,6 +25,7 @@ from mfopt.domains.finite import FiniteSet
 from mfopt.domains.space import Space
 from mfopt.errors import (
     AlreadyTold,
+    CopyRefused,
     DomainError,
     EmptyDomain,
     EvaluationError,
@@ -32,9 +33,12 @@ from mfopt.errors import (
     ExecutorError,
     Exhausted,
     InputError,
+    LeaseLost,
     MfoptError,
+    NetworkFileSystemWarning,
     NewerSchema,
     NotAStorage,
+    NoValue,
     PluginError,
     ReplayWarning,
     StorageBusy,
@@ -53,7 +57,7 @@ from mfopt.fidelities import Fidelity
 from mfopt.loop import maximize, minimize
 from mfopt.optimizer import Optimizer
 from mfopt.parallel.simulator import Simulator
-from mfopt.run.trial import Best, Trial
+from mfopt.run.trial import Best, Recommendation, Trial
 from mfopt.study import Study
 
 __version__ = version("mfopt")
@@ -63,6 +67,7 @@ __all__ = [
     "Best",
     "Box",
     "Categorical",
+    "CopyRefused",
     "DomainError",
     "EmptyDomain",
     "EvaluationError",
@@ -73,13 +78,17 @@ __all__ = [
     "FiniteSet",
     "InputError",
     "Integer",
+    "LeaseLost",
     "MfoptError",
+    "NetworkFileSystemWarning",
     "NewerSchema",
+    "NoValue",
     "NotAStorage",
     "Optimizer",
     "Ordinal",
     "PluginError",
     "Real",
+    "Recommendation",
     "ReplayWarning",
     "Simulator",
     "Space",

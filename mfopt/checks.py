@@ -21,6 +21,11 @@ def show(value: object) -> str:
     return text if len(text) <= 120 else text[:117] + "..."
 
 
+def escape(text: str) -> str:
+    """`text` for a terminal: what is not printable, such as control characters, as Python would write it."""
+    return text if text.isprintable() else "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+
+
 def real_array(value: object, what: str) -> Array:
     """A fresh C-contiguous float64 array; refuses strings, booleans, complex numbers, objects and raggedness."""
     return _as_float64(value, f"{what} must be real numbers")

@@ -25,6 +25,18 @@ class AlreadyTold(InputError):
     """The trial's outcome is known already."""
 
 
+class LeaseLost(InputError):
+    """The trial's lease ran out, and it was handed out again: it is another worker's now."""
+
+
+class NoValue(MfoptError):
+    """Nothing was told yet that a prediction could be made from."""
+
+
+class CopyRefused(MfoptError, TypeError):
+    """An optimiser with a storage cannot be pickled or copied."""
+
+
 class EmptyDomain(MfoptError):
     """No point of X could be found. `draws` counts the random points that were tried."""
 
@@ -97,6 +109,10 @@ class StudyMismatch(InputError):
 
 class ReplayWarning(UserWarning):
     """A strategy that is shown the recorded run again would now ask something else; the record holds."""
+
+
+class NetworkFileSystemWarning(UserWarning):
+    """An SQLite study lies on a network file system, where its locks cannot be relied on."""
 
 
 class EvaluationError(MfoptError):

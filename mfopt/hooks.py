@@ -4,10 +4,10 @@ Each hook is a protocol with one ability. A plugin offers it by having the metho
 Whoever can use an ability asks for it by isinstance, here and nowhere else by name, so that a type checker sees both
 sides. docs/write-a-plugin.md lists all of them from this file.
 
-    of a domain        HasBlocks, SnapsPoints
+    of a domain        HasBlocks, SnapsPoints, NamesValues, NamesArguments
     of a surrogate     TiesScales, FusesBounds, CouplesFidelities, ModelsJointly, SharesKernel, SoftensValues
     of an acquisition  HasPieces, KeepsRecurring, CountsRows, FindsArgmax; `with_defaults` adds what is missing
-    of a strategy      KnowsExhaustion
+    of a strategy      KnowsExhaustion, PredictsValues
     of any plugin      DescribesOptions
     of a reason        TellsKind, TurnsSign
 """
@@ -29,6 +29,7 @@ from mfopt.protocols import (
     Domain,
     JointModel,
     Model,
+    Posterior,
     Query,
     Surrogate,
 )
@@ -65,11 +66,43 @@ class SnapsPoints(Protocol):
         """Discrete parameters at their nearest level, inactive ones at rest; constraints are not looked at."""
 
 
+@runtime_checkable
+class NamesValues(Protocol):
+    """A domain that knows its values as the user wrote them: integers, strings, booleans.
+
+    Without it params are the floats of x by their names.
+    """
+
+    def params(self, x: Array) -> dict[str, Any]:
+        """The values of a point (d,) in user units by name, as Python's own; only those that count."""
+
+
+@runtime_checkable
+class NamesArguments(Protocol):
+    """A domain whose points may be given to users' functions as params. Without it they are given x."""
+
+    @property
+    def named(self) -> bool:
+        """Whether they are, because x would not do."""
+
+
 def blocks_of(domain: Domain) -> tuple[Block, ...]:
     """The blocks of a domain; one continuum per coordinate where it does not tell."""
     if isinstance(domain, HasBlocks):
         return domain.blocks
     return tuple(Block(j, j + 1, None) for j in range(domain.dim))
+
+
+def place(domain: Domain, w: Array) -> Array:
+    """Points of the cube (q, dim) from one number in [0, 1] per parameter: its place among the values, where listed."""
+    u = np.empty((len(w), domain.dim))
+    for k, block in enumerate(blocks_of(domain)):
+        if block.levels is None:
+            u[:, block.coordinates] = w[:, k : k + 1]
+        else:
+            count = len(block.levels)
+            u[:, block.coordinates] = block.levels[np.minimum((w[:, k] * count).astype(np.intp), count - 1)]
+    return u
 
 
 # ------------------------------------------------------------------------------------------------- surrogates
@@ -84,6 +117,19 @@ class TiesScales(Protocol):
 
     def tied(self, groups: Sequence[int]) -> Surrogate:
         """The same surrogate for points whose j-th coordinate belongs to group `groups[j]`, from 0 without gaps."""
+
+
+def tie_scales(surrogates: Sequence[Surrogate], domain: Domain) -> tuple[Surrogate, ...]:
+    """Surrogates with one length-scale per parameter of X; as they are where they cannot, or where it is so anyway."""
+    blocks = blocks_of(domain)
+    if len(blocks) == domain.dim:
+        return tuple(surrogates)
+    groups = [k for k, block in enumerate(blocks) for _ in range(block.start, block.stop)]
+    tied: dict[int, Surrogate] = {}  # one that serves several fidelities is still one (shared_surrogate)
+    for one in surrogates:
+        if id(one) not in tied:
+            tied[id(one)] = one.tied(groups) if isinstance(one, TiesScales) else one
+    return tuple(tied[id(one)] for one in surrogates)
 
 
 @runtime_checkable
@@ -301,6 +347,17 @@ class KnowsExhaustion(Protocol):
 
     def exhausted(self, pending: Sequence[Query]) -> bool:
         """Whether no useful query is left while these are pending."""
+
+
+@runtime_checkable
+class PredictsValues(Protocol):
+    """A strategy that tells what its models say of the functions; opt.predict and opt.recommend ask for it.
+
+    Where a strategy does not, or not of a fidelity, models of the given surrogates are fitted to the history.
+    """
+
+    def posterior(self, fidelity: int) -> Posterior | None:
+        """What is believed of this fidelity; None where it is not modelled. Later asks do not depend on the call."""
 
 
 @runtime_checkable

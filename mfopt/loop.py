@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 import sys
+import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -26,6 +27,7 @@ from mfopt.parallel.pools import as_pool
 from mfopt.parallel.progress import Progress
 from mfopt.parallel.rules import Rules, as_rules
 from mfopt.parallel.status import Status
+from mfopt.run.trial import Recommendation
 
 if TYPE_CHECKING:
     from scipy.optimize import OptimizeResult
@@ -60,16 +62,18 @@ def maximize(
 ) -> OptimizeResult:
     """Find the largest value of the last of `functions`, with the help of the others, within `capital`.
 
-    functions   f⁽¹⁾, ..., f⁽ᴹ⁾ from cheap to expensive; each takes a point x (d,) in user units and returns a number
-    domain      mfopt.Box, mfopt.FiniteSet, or [(lo, hi), ...]
+    functions   f⁽¹⁾, ..., f⁽ᴹ⁾ from cheap to expensive; each takes a point and returns a number. The point is an array
+                x (d,) in user units; for a mfopt.Space, or candidates that are not all numbers, trial.params
+    domain      mfopt.Space, mfopt.Box, mfopt.FiniteSet, a dict of parameters, or [(lo, hi), ...]
     costs       λ_1 < ... < λ_M, one per function
     capital     the budget Λ, in the unit of the costs; None needs a time limit or a callback to end the loop
     zetas       known bounds ζ_m ≥ ‖f⁽ᴹ⁾ − f⁽ᵐ⁾‖∞, one per function (0 or None for the last); None: to be learnt
 
     The other arguments up to study are those of mfopt.Optimizer; those from resume on are those of mfopt.loop.run.
 
-    Returns a SciPy OptimizeResult: x and fun, the best point and value observed at the last function; success and
-    message, how the loop ended; spent and history; and what else mfopt.loop.run lists.
+    Returns a SciPy OptimizeResult: x and fun, the best point and value observed at the last function; recommended,
+    where values are noisy, the point with the best posterior mean; success and message, how the loop ended; spent and
+    history; and what else mfopt.loop.run lists.
     """
     fidelities = _as_fidelities(functions, costs, zetas)
     rules = as_rules(len(fidelities), limits, timeout, retries, time_limit, on_error)
@@ -153,7 +157,8 @@ def run(
 ) -> OptimizeResult:
     """Ask `optimizer`, evaluate, tell, until it is done.
 
-    functions   one per fidelity, from cheap to expensive; each takes a point x (d,) in user units and returns a number
+    functions   one per fidelity, from cheap to expensive; each takes a point and returns a number. The point is an
+                array x (d,) in user units; for a mfopt.Space, or candidates that are not all numbers, trial.params
     resume      begin with the trials that an interrupted loop left pending; nobody else may still be evaluating them
     executor    where the evaluations run. None: here, one after the other. "threads" or "processes": started and ended
                 for this run (threads in either case if all functions are programs, mfopt.Simulator). Or any executor
@@ -162,9 +167,10 @@ def run(
                 needed with an executor of your own
     limits      how many of them may be at each fidelity, a list with None for no limit: [None, 2]
     timeout     seconds that an evaluation may take, one number or one per fidelity, None for no limit; one that takes
-                longer has failed
+                longer has failed. The time counts while it runs; in an executor of your own, from its submission
     retries     how often an evaluation that failed (by an exception, by a value that is not a finite number, by its
-                timeout, by the death of its worker) is tried again; its cost is charged once
+                timeout, by the death of its worker) is tried again; its cost is charged once. What is lost with a
+                worker of a Dask cluster is first run again without counting (docs/parallel.md)
     progress    True, False, or None: when stderr is a terminal
     callback    called as callback(optimizer, trial, y) after each tell, y None for a failed one; True ends the loop
     time_limit  seconds; no evaluation starts later
@@ -175,11 +181,12 @@ def run(
     what runs is awaited and told. Ctrl-C ends it at once with the result so far and success False; trials under way
     stay pending and are not paid for. An executor that cannot work at all ends it with an ExecutorError.
 
-    The result has x, fun (the best observed at the target; None and NaN without one), success, status, message,
-    nfev, nfev_at (evaluations per fidelity), spent, history and failures (trial_id, x, fidelity and message of each
-    failed trial). status, an mfopt.loop.Status, says what ended the loop: 0 the capital, 1 a finite set that was used
-    up, 2 the callback, 3 Ctrl-C, 4 the time limit, 5 that every worker hangs. success is True for 0 to 2 and a value
-    at the target.
+    The result has x, fun (the best observed at the target; None and NaN without one), recommended (what
+    Optimizer.recommend says where values at the target are noisy, otherwise None), success, status, message, nfev,
+    nfev_at (evaluations per fidelity), spent, history and failures (trial_id, x, fidelity and message of each failed
+    trial). status, an mfopt.loop.Status, says what ended the loop: 0 the capital, 1 a finite set that was used up, 2
+    the callback, 3 Ctrl-C, 4 the time limit, 5 that every worker hangs. success is True for 0 to 2 and a value at the
+    target.
     """
     rules = as_rules(len(optimizer.costs), limits, timeout, retries, time_limit, on_error)
     return drive(optimizer, functions, rules, executor, workers, resume=resume, progress=progress, callback=callback)
@@ -233,11 +240,21 @@ def _as_result(optimizer: Optimizer, status: Status, message: str, failures: Seq
         message=message if best is not None else f"{message}; no value at the target fidelity",
         nfev=int(counts.sum()),
         nfev_at=counts.tolist(),
+        recommended=_recommend(optimizer),
         spent=optimizer.spent,
         history=optimizer.history,
         failures=failures,
     )
     return result
+
+
+def _recommend(optimizer: Optimizer) -> Recommendation | None:
+    """What is recommended where values are noisy. A plugin that fails at it must not cost the user the result."""
+    try:
+        return optimizer.recommend_if_noisy()
+    except Exception as error:
+        warnings.warn(f"there is no recommendation, its models failed: {error!r}", RuntimeWarning, stacklevel=3)
+        return None
 
 
 def _as_fidelities(

@@ -4,6 +4,9 @@
     tell   the trial's value (or failure) goes into the history and to the strategy; its cost is spent
     add    values that nobody asked for are treated in the same way
 
+What a run says of its functions, predict and recommend, is in run/answers.py. Without a storage an optimiser can be
+pickled and deep-copied: the copy goes on exactly as the original would.
+
 Each of these is an event (run/events.py). The session (run/session.py) writes it to a log, in memory or in a storage,
 enters it in the ledger (run/ledger.py), which holds the state, and shows it to the strategy (run/strategist.py).
 
@@ -23,7 +26,8 @@ from mfopt.errors import AlreadyTold, Exhausted, InputError
 from mfopt.fidelities import Fidelity
 from mfopt.hooks import TurnsSign
 from mfopt.protocols import Array, Domain
-from mfopt.run.events import Added, Asked, Told
+from mfopt.run.answers import Answers
+from mfopt.run.events import Added, Told
 from mfopt.run.history import History
 from mfopt.run.inputs import parse_data, parse_outcome
 from mfopt.run.ledger import Ledger
@@ -32,7 +36,7 @@ from mfopt.run.setup import Setup
 from mfopt.run.trial import Best, Trial
 
 
-class Optimizer:
+class Optimizer(Answers):
     """Decides where (x) and how accurately (fidelity) to evaluate next; the user's code evaluates.
 
         opt = mfopt.Optimizer([(0, 1), (0, 1)], costs=[1.0, 10.0], capital=200.0)
@@ -41,9 +45,9 @@ class Optimizer:
             opt.tell(trial, simulate(trial.x, trial.fidelity))
         print(opt.best)
 
-    domain      mfopt.Box, mfopt.FiniteSet, [(lo, hi), ...], or any object with the methods of protocols.Domain
+    domain      mfopt.Space (or a dict), mfopt.Box (or [(lo, hi), ...]), mfopt.FiniteSet, or another protocols.Domain
     costs       λ_1 < ... < λ_M, one per fidelity, the last is the target; or `fidelities`, a list of mfopt.Fidelity
-    strategy    the method: the name of an installed plugin (`mfopt plugins` lists them), or an instance
+    strategy    the method: the name of a plugin (`mfopt plugins` lists them), "name:option=value,...", or an instance
     surrogate   the model of the function, given in the same way; or a list of M, one per fidelity
     maximiser   how the maximum of the acquisition is found, given in the same way; finite sets do not use it
     direction   "maximize" or "minimize"
@@ -57,6 +61,8 @@ class Optimizer:
 
     With a storage every ask and tell is durable before it returns, and other processes may ask and tell at the same
     time. What they did is read by every call that changes something, by `done` and by `refresh`.
+    Threads may share an optimiser; each trial goes to one of them. Asks take turns. In memory a tell does not wait for
+    an ask under way; with a storage it does, since an ask is one transaction. docs/parallel.md has more.
     """
 
     def __init__(
@@ -113,37 +119,38 @@ class Optimizer:
         """
         if n is not None and integer(n, "n") < 1:
             raise InputError(f"n must be at least 1, got {n}")
-        count = 1 if n is None else n
-        session = self._session
-        session.prepare(count)
-        with session.ask_transaction():
-            trials = session.claim(count)
-            while len(trials) < count and session.why_done() is None:
-                suggestion = session.suggest()
-                if suggestion is not None:
-                    trials.append(self._hand_out(*suggestion))
+        session, count, why = self._session, 1 if n is None else n, None
+        with session.asking.held:
+            session.prepare(count)
+            with session.ask_hold, session.ask_transaction():
+                trials = session.claim(count)
+                while len(trials) < count and (why := session.why_done()) is None:
+                    suggestion = session.suggest()
+                    trial = None if suggestion is None else self._hand_out(*suggestion)
+                    if trial is not None:
+                        trials.append(trial)
         if not trials:
-            why = session.why_done()
             assert why is not None
             raise Exhausted(str(why), why.which)
         return trials[0] if n is None else trials
 
-    def _hand_out(self, u: Array, m: int, reason: Any) -> Trial:
+    def _hand_out(self, u: Array, m: int, reason: Any) -> Trial | None:
         """A new trial from what the strategy suggests, in the user's units and direction."""
-        session = self._session
-        x = session.setup.domain.decode(u[None])[0]
+        setup = self._session.setup
+        x = setup.domain.decode(u[None])[0]
         x.flags.writeable = False
-        if session.setup.direction == "minimize" and isinstance(reason, TurnsSign):
+        if setup.direction == "minimize" and isinstance(reason, TurnsSign):
             reason = reason.negated()
-        ledger = session.ledger
-        return session.hand_out(Asked(ledger.next_id, x, u, m, ledger.costs[m], reason))
+        return self._session.hand_out(x, u, m, reason)
 
     # ----------------------------------------------------------------------------------------------- tell
 
     def tell(self, trial: Trial | int, y: object = None, status: str = "ok") -> None:
         """Record the outcome of a trial (or of its id): a finite value, or status="failed" when there is none.
 
-        A failed trial costs as much as any other. Trials may be told in any order, each once.
+        A failed trial costs as much as any other; a y told with it is a bound, its value is known to be no better.
+        Trials may be told in any order, each once. Where a trial was handed out again after its lease, the first value
+        counts; that it failed is for its last holder to say (LeaseLost).
         """
         self.tell_many([(trial, y, status)])
 
@@ -152,10 +159,10 @@ class Optimizer:
         given = [parse_outcome(outcome) for outcome in outcomes]
 
         def tell(ledger: Ledger) -> list[Told]:
-            told = [Told(ledger.find_pending(trial).id, y) for trial, y in given]
-            ids = [event.id for event in told]
-            if len(set(ids)) < len(ids):
-                raise AlreadyTold(f"a trial must be told once, got trials {ids}")
+            told = [Told(ledger.find_pending(trial).id, y, bound) for trial, y, bound in given]
+            self._session.check_claims(trial for trial, y, _ in given if y is None)
+            if len({event.id for event in told}) < len(told):
+                raise AlreadyTold(f"a trial must be told once, got trials {[event.id for event in told]}")
             return told
 
         self._session.record(tell)
@@ -163,7 +170,7 @@ class Optimizer:
     def add(self, x: object, fidelity: object, y: object, cost: object = None) -> None:
         """Add values that you have already: one point, or arrays x (q, d), fidelity (q,) or one for all, y (q,).
 
-        They cost nothing unless `cost` says so (one number for all rows or one each). All of them are added or none.
+        Points may be params or a DataFrame. They cost `cost` (one for all, or each) or nothing. All are added or none.
         """
         rows = parse_data(self.domain, len(self.fidelities), x, fidelity, y, cost)
         costs = [row.cost for row in rows]
@@ -183,17 +190,17 @@ class Optimizer:
         self._session.refresh()
 
     def renew(self, trial: Trial | int) -> None:
-        """Start the lease of a pending trial anew: a sign of life from its worker.
+        """Start the lease of a pending trial anew: a sign of life from its worker, from any thread.
 
-        It has a connection of its own, so that a thread may call it while others ask and tell.
+        Raises LeaseLost when the lease ran out and the trial was handed out again: somebody else is at it now.
         """
         if self.lease is None:
             raise InputError("renew needs an optimiser with a storage and a lease, got one without")
-        self._session.log.renew(trial.id if isinstance(trial, Trial) else integer(trial, "a trial"))
+        self._session.renew(trial)
 
     def close(self) -> None:
         """Let go of the storage; the next call that needs it opens it again."""
-        self._session.log.close()
+        self._session.close()
 
     @property
     def lease(self) -> float | None:
@@ -204,7 +211,7 @@ class Optimizer:
 
     @property
     def domain(self) -> Domain:
-        """X, as a Box, a FiniteSet or the object that was given."""
+        """X, as a Space, a Box, a FiniteSet or the object that was given."""
         return self._session.setup.domain
 
     @property
@@ -222,15 +229,13 @@ class Optimizer:
         """Which value is wanted: "maximize" or "minimize"."""
         return self._session.setup.direction
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {self._session.setup.describe(self._session.ledger)}>"
+
     @property
     def strategy(self) -> Any:
         """The strategy's instance, after it has been shown all that was told."""
         return self._session.strategist().strategy
-
-    @property
-    def surrogates(self) -> tuple[Any, ...]:
-        """The kinds of model of the strategy, one per fidelity."""
-        return self._session.setup.make_surrogates()
 
     @property
     def seed(self) -> int:
@@ -239,13 +244,13 @@ class Optimizer:
 
     @property
     def history(self) -> History:
-        """All that was told or added, as arrays: x, fidelity, y, cost, status, id."""
+        """All that was told or added, as arrays: x, fidelity, y, cost, status, id, params; it grows with the run."""
         return self._session.ledger.history
 
     @property
     def pending(self) -> list[Trial]:
         """Trials asked and not yet told, in the order asked."""
-        return self._session.ledger.pending
+        return self._session.look(lambda ledger: ledger.pending)
 
     @property
     def best(self) -> Best | None:
@@ -260,21 +265,17 @@ class Optimizer:
     @property
     def spent(self) -> float:
         """Cost of all that was told, failed trials included."""
-        return self._session.ledger.capital.spent
+        return self._session.look(lambda ledger: ledger.capital.spent)
 
     @property
     def remaining(self) -> float:
         """Capital neither spent nor promised to pending trials; inf when unlimited."""
-        return self._session.ledger.capital.remaining
+        return self._session.look(lambda ledger: ledger.capital.remaining)
 
     @property
     def done(self) -> bool:
-        """Whether there is nothing left to ask: the next ask would raise Exhausted.
+        """Whether the next ask would raise Exhausted: no target query can be paid, or a finite set is used up.
 
-        That is so when the remaining capital is below λ_M: only target queries improve the result, and none can be paid
-        any more. It is also so when every point of a finite set has been a target query and the target is noiseless: by
-        noise = 0, or, where the noise is not known, in the judgement of the strategy.
+        The target is then noiseless (noise = 0, or in the judgement of the strategy) and knows every point.
         """
-        session = self._session
-        session.refresh()
-        return session.log.count_expired() == 0 and session.why_done() is not None
+        return self._session.is_done()

@@ -19,7 +19,7 @@ What a plugin may offer beyond this, and what is then done with it, is in mfopt/
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
@@ -191,6 +191,7 @@ class Record:
     fidelity: int
     y: float | None  # None: the evaluation failed
     asked: bool
+    bound: float | None = None  # of one that failed: the value is known to be at most this; None: nothing is known
 
 
 @dataclass(frozen=True)
@@ -210,6 +211,28 @@ class Suggestion:
     u: Array
     fidelity: int
     reason: Any
+
+
+@dataclass(frozen=True)
+class Posterior:
+    """What a strategy believes of one fidelity's function, given all that was told (see hooks.PredictsValues)."""
+
+    model: Model  # of values to be maximised
+    noisy: bool  # whether a second query of a point would tell something new
+    restore: Callable[[Array], Array] | None = None  # the model's values in the unit of y, increasing; None: they are
+
+    def predict(self, u: Array) -> tuple[Array, Array]:
+        """Mean and standard deviation of the function at the rows of u, in the unit of y.
+
+        Where the model sees values through an increasing map, these are the median and half of the interval that holds
+        the middle 68 %: both ends are those of the model's normal distribution, mapped back.
+        """
+        mean, var = self.model.posterior(u)
+        std = np.sqrt(var)
+        if self.restore is None:
+            return mean, std
+        low, middle, high = (self.restore(mean + step * std) for step in (-1.0, 0.0, 1.0))
+        return middle, 0.5 * (high - low)
 
 
 @runtime_checkable

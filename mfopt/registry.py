@@ -18,7 +18,7 @@ from typing import Any
 from mfopt.checks import one_or_each, show
 from mfopt.errors import MfoptError, PluginError, UnknownPlugin
 from mfopt.hooks import DescribesOptions
-from mfopt.options import check_options
+from mfopt.options import check_options, parse_options
 
 SURROGATES, MAXIMISERS, STRATEGIES = "mfopt.surrogates", "mfopt.maximisers", "mfopt.strategies"
 
@@ -52,6 +52,17 @@ def plugins() -> list[Plugin]:
         for point in entry_points(group=group)
     ]
     return sorted(found, key=lambda plugin: (plugin.group, plugin.name, plugin.distribution))
+
+
+def read(group: str, given: object) -> object:
+    """A plugin as a user gives it: where it is a string with options, name:option=value (mfopt.options), made anew."""
+    if isinstance(given, list | tuple):
+        each = {one: read(group, one) for one in given if isinstance(one, str)}
+        return [each[one] if isinstance(one, str) else one for one in given]
+    if not isinstance(given, str) or ":" not in given:
+        return given
+    name, options = parse_options(given)
+    return make(group, name, options)
 
 
 def resolve(group: str, given: object) -> Any:

@@ -101,15 +101,18 @@ class Study(Optimizer):
 
         For a run that goes on after one without leases; others must not be at these trials any more.
         """
-        self._log.leases.offer_unleased()
+        with self._session.writing.held:
+            self._log.leases.offer_unleased()
 
     def offer_own(self) -> None:
         """Hand this worker's pending trials out again at once, without waiting for their leases to run out."""
-        self._log.leases.offer_own()
+        with self._session.writing.held:
+            self._log.leases.offer_own()
 
     def reasons(self) -> dict[int, Any]:
         """Why each trial was chosen, by its id, those already told included; a string where it was no mfopt reason."""
-        return self._log.reasons()
+        with self._session.writing.held:
+            return self._log.reasons()
 
     @property
     def _log(self) -> EventLog:

@@ -1,4 +1,5 @@
 cimport cython
+cimport numpy as cnp
 
 from mfopt_core._process cimport Process
 
@@ -11,3 +12,5 @@ cdef class GP:
 
     cdef int bind(self, Py_ssize_t d) except -1
     cdef tuple _copy_rows(self)
+    cdef tuple _copy_state(self)
+    cdef int _restore(self, cnp.ndarray x, cnp.ndarray y, cnp.ndarray etas, cnp.ndarray rows, cnp.ndarray z) except -1

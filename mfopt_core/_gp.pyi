@@ -62,5 +62,8 @@ def _rebuilt(
     nu: float | None,
     x: npt.ArrayLike,
     y: npt.ArrayLike,
-    noises: npt.ArrayLike,
+    etas: npt.ArrayLike,
+    rows: npt.ArrayLike,
+    z: npt.ArrayLike,
+    delta: float,
 ) -> GP: ...

@@ -244,8 +244,37 @@ cdef class GP:
         kernel = self.kernel
         return _rebuilt, (
             kernel.name, kernel.lengthscale, kernel.scale, self.noise, self.mean,
-            kernel.nu if kernel.name == "matern" else None, *self._copy_rows(),
+            kernel.nu if kernel.name == "matern" else None, *self._copy_state(),
         )
+
+    cdef tuple _copy_state(self):
+        """All that the rows have become, at one moment: x, y, noises/scale, L, z and δ.
+
+        L is not computed again from the rows: its last bits depend on how many were added at once.
+        """
+        cdef cnp.ndarray x, y, etas, rows, z
+        cdef Py_ssize_t n, d
+        with self.lock:
+            n, d = self.process.n(), self.process.d()
+            x, y, etas, rows, z = new_matrix(n, d), new_vector(n), new_vector(n), new_matrix(n, n), new_vector(n)
+            copy(n * d, self.process.data.points, x)
+            copy(n, self.process.data.values, y)
+            copy(n, self.process.data.etas, etas)
+            copy(n, self.process.z, z)
+            self.process.factor.copy_to(data(rows), n)
+            return x, y, etas, rows, z, self.process.delta
+
+    cdef int _restore(
+        self, cnp.ndarray x, cnp.ndarray y, cnp.ndarray etas, cnp.ndarray rows, cnp.ndarray z
+    ) except -1:
+        """Take over the rows of another GP, which have been checked and are the caller's own."""
+        cdef Py_ssize_t i, n = cnp.PyArray_DIM(x, 0), d = cnp.PyArray_DIM(x, 1)
+        with self.lock:
+            self.process.reserve(n)
+            for i in range(n):
+                self.process.data.write(i, data(x) + i * d, data(y)[i], data(etas)[i])
+            self.process.restore(n, data(rows), data(z))
+        return 0
 
     def __repr__(self):
         kernel = self.kernel
@@ -256,11 +285,25 @@ cdef class GP:
         )
 
 
-def _rebuilt(kernel, lengthscale, scale, noise, mean, nu, x, y, noises):
-    """The GP that was pickled, from its parameters and its rows."""
-    gp = GP(kernel, lengthscale, scale, noise, mean, nu)
-    if len(y):
-        gp.extend(x, y, noises)
+def _rebuilt(kernel, lengthscale, scale, noise, mean, nu, x, y, etas, rows, z, delta):
+    """The GP that was pickled, from its parameters and all that its rows had become."""
+    cdef GP gp = GP(kernel, lengthscale, scale, noise, mean, nu)
+    cdef Py_ssize_t n = len(y)
+    cdef double jitter = as_number(delta, "delta")
+    cdef cnp.ndarray points, values, noises, factor, residuals
+    if not jitter >= 0.0:
+        raise ValueError(f"delta must not be negative, got {jitter}")
+    if n:
+        points = as_points(np.array(x), gp.process.d(), "x")
+        values, noises, residuals = copy_vector(y, n, "y"), copy_vector(etas, n, "etas"), copy_vector(z, n, "z")
+        factor = as_matrix(np.array(rows), n, n, "rows")
+        if cnp.PyArray_DIM(points, 0) != n:
+            raise ValueError(f"x must have {n} rows, as many as y, got {cnp.PyArray_DIM(points, 0)}")
+        if not (noises >= 0.0).all() or not (np.diagonal(factor) > 0.0).all():
+            raise ValueError("noises must not be negative and the diagonal of L must be positive, got others")
+        gp.bind(cnp.PyArray_DIM(points, 1))
+        gp._restore(points, values, noises, factor, residuals)
+    gp.process.delta = jitter
     return gp
 
 

@@ -29,6 +29,7 @@ cdef class Process:
     cdef int reserve(self, Py_ssize_t n) except -1
     cdef int factorise(self, Py_ssize_t first, Py_ssize_t end) noexcept nogil
     cdef void truncate(self, Py_ssize_t n) noexcept nogil
+    cdef int restore(self, Py_ssize_t n, const double *rows, const double *z) except -1
 
     # The interface of what computes with the rows (posterior, trackers, bounds). The caller holds the lock of the GP.
     cdef void covary_point(self, const double *x, Py_ssize_t first, Py_ssize_t end, double *r) noexcept nogil

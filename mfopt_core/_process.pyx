@@ -144,6 +144,18 @@ cdef class Process:
         if n == 0:
             self.delta = 0.0
 
+    cdef int restore(self, Py_ssize_t n, const double *rows, const double *z) except -1:
+        """Take over n rows of L, dense (n, n), and of z, whose data are written, in a process without rows."""
+        cdef Py_ssize_t i
+        for i in range(n):
+            memcpy(self.factor.row(i), rows + i * n, (i + 1) * sizeof(double))
+            self.factor.rdiag[i] = 1.0 / rows[i * n + i]
+            self.z[i] = z[i]
+            self.ids[i] = self.next_id
+            self.next_id += 1
+        self.factor.n = n
+        return 0
+
     # -- computing with the rows -----------------------------------------------------------------------------
 
     cdef void covary_point(self, const double *x, Py_ssize_t first, Py_ssize_t end, double *r) noexcept nogil:

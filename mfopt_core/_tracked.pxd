@@ -29,5 +29,9 @@ cdef class Tracked:
 
     cdef Py_ssize_t _append(self, Py_ssize_t q, const double *x, bint store) except -1
     cdef void _refresh_all(self, double *work) noexcept nogil
+    cdef tuple _copy_columns(self)
+    cdef int _restore(
+        self, cnp.ndarray stored, cnp.ndarray summed, cnp.ndarray dot, cnp.ndarray square, cnp.ndarray v
+    ) except -1
     cdef void _add_row(self, Py_ssize_t i) noexcept nogil
     cdef void _solve(self, Py_ssize_t first, bint store, double *work) noexcept nogil

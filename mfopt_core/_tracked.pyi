@@ -21,3 +21,14 @@ class Tracked:
     def var(self) -> npt.NDArray[np.float64]: ...
     @property
     def fresh(self) -> int: ...
+
+def _retracked(
+    gp: GP,
+    capacity: int,
+    points: npt.ArrayLike,
+    stored: npt.ArrayLike,
+    summed: npt.ArrayLike,
+    dot: npt.ArrayLike,
+    square: npt.ArrayLike,
+    v: npt.ArrayLike,
+) -> Tracked: ...

@@ -21,7 +21,10 @@ from libc.math cimport fabs, sqrt
 from libc.stdint cimport uint64_t
 from libc.string cimport memcpy, memset
 
-from mfopt_core._arrays cimport as_integer, as_number, as_points, copy_indices, data, new_matrix, new_vector, to_soa
+from mfopt_core._arrays cimport (
+    as_integer, as_matrix, as_number, as_points, copy_indices, copy_vector, data, new_matrix, new_vector, to_soa,
+)
+from mfopt_core._cholesky cimport BLOCK
 from mfopt_core._columns cimport Columns
 from mfopt_core._gp cimport GP
 from mfopt_core._memory cimport Scratch, allocate, release, resize
@@ -160,6 +163,53 @@ cdef class Tracked:
                     values[j] = self.upper(index[j], sqrt(b), shift)
         return out
 
+    # -- pickling --------------------------------------------------------------------------------------------
+
+    def __reduce__(self):
+        return _retracked, (self.gp, self.capacity, *self._copy_columns())
+
+    cdef tuple _copy_columns(self):
+        """Points, rows stored and summed for each, their sums, and V (rows, count), all at one moment.
+
+        V is not solved for again: its last bits depend on how its rows came about.
+        """
+        cdef cnp.ndarray stored, summed, dot, square, v
+        cdef Py_ssize_t i, j, rows = 0
+        with self.gp.lock:
+            self.sync()
+            stored, summed = np.zeros(self.count, dtype=np.intp), np.zeros(self.count, dtype=np.intp)
+            dot, square = new_vector(self.count), new_vector(self.count)
+            for j in range(self.count):
+                (<Py_ssize_t *>cnp.PyArray_DATA(stored))[j] = self.columns.stored[j]
+                (<Py_ssize_t *>cnp.PyArray_DATA(summed))[j] = self.columns.summed[j]
+                data(dot)[j], data(square)[j] = self.columns.dot[j], self.columns.square[j]
+                rows = max(rows, self.columns.stored[j])
+            v = np.zeros((rows, self.count))
+            for j in range(self.count):
+                for i in range(self.columns.stored[j]):
+                    data(v)[i * self.count + j] = self.columns.v[i // BLOCK][j * BLOCK + i % BLOCK]
+            return self.points[:self.count].copy(), stored, summed, dot, square, v
+
+    cdef int _restore(
+        self, cnp.ndarray stored, cnp.ndarray summed, cnp.ndarray dot, cnp.ndarray square, cnp.ndarray v
+    ) except -1:
+        """Take over the columns of another Tracked, which have been checked but for their numbers of rows."""
+        cdef Py_ssize_t i, j, n, rows = cnp.PyArray_DIM(v, 0)
+        cdef Py_ssize_t *kept = <Py_ssize_t *>cnp.PyArray_DATA(stored)
+        cdef Py_ssize_t *summands = <Py_ssize_t *>cnp.PyArray_DATA(summed)
+        with self.gp.lock:
+            self.sync()
+            n = self.process.n()
+            for j in range(self.count):
+                if not (0 <= kept[j] <= min(rows, n) and kept[j] <= summands[j] <= n):
+                    raise ValueError(f"columns must have from 0 to {n} rows, got {kept[j]} and {summands[j]} in sums")
+            for j in range(self.count):
+                for i in range(kept[j]):
+                    self.columns.put(i, j, data(v)[i * self.count + j])
+                self.columns.stored[j], self.columns.summed[j] = kept[j], summands[j]
+                self.columns.dot[j], self.columns.square[j] = data(dot)[j], data(square)[j]
+        return 0
+
     cdef bint is_parallel(self, Tracked other) except -1:
         """Whether both can stand for fidelities of one search: over the same points, or over as many of one GP."""
         return self.count == other.count and (
@@ -259,3 +309,17 @@ cdef class Tracked:
                 for k in range(m):
                     self.columns.summed[j + k] = n
             j += m
+
+
+def _retracked(gp, capacity, points, stored, summed, dot, square, v):
+    """The Tracked that was pickled, from its GP and its columns."""
+    cdef Tracked tracked = Tracked(gp, points, True, capacity)
+    cdef Py_ssize_t count = tracked.count
+    cdef cnp.ndarray kept = copy_indices(stored, "stored"), summands = copy_indices(summed, "summed")
+    if len(kept) != count or len(summands) != count:
+        raise ValueError(f"stored and summed must have one number per point, {count}, got {len(kept)}, {len(summands)}")
+    tracked._restore(
+        kept, summands, copy_vector(dot, count, "dot"), copy_vector(square, count, "square"),
+        as_matrix(np.array(v), len(v), count, "v"),
+    )
+    return tracked

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Build sdist and wheel in isolation; install each into an environment of its own and use it outside the source tree;
+# Build sdist and wheel in isolation; see that the wheel holds nothing foreign; install each into an environment of its own and use it outside the source tree;
 # then unpack the sdist and run the linters and the tests that look for files there: it must hold all that they need.
 set -eu
 python=$(command -v "${PYTHON:-python3}")
@@ -8,6 +8,7 @@ out=build/dist-check
 rm -rf "$out" build/lib* build/temp* build/bdist*
 mkdir -p "$out"
 "$python" -m build --outdir "$out" . >"$out/build.log" 2>&1 || { tail -n 40 "$out/build.log"; exit 1; }
+"$python" tools/wheel.py "$out"/*.whl
 for archive in "$out"/*.tar.gz "$out"/*.whl; do
     rm -rf "$out/env"
     "$python" -m venv "$out/env"
@@ -22,7 +23,7 @@ tar -xzf "$out"/*.tar.gz -C "$source" --strip-components 1
 cp "$out"/env/lib/python*/site-packages/mfopt_core/*.so "$source/mfopt_core/"
 cd "$source"
 export PYTHONPATH="$source:$source/plugins"
-make -n help test demo >/dev/null
+make -n $(sed -n 's/^\([a-z-]*\):.*## .*/\1/p' Makefile) >/dev/null
 "$python" -m ruff check .
 "$python" -m ruff format --check .
 "$python" -m pytest -n "${WORKERS:-2}" -p no:cacheprovider tests/architecture tests/traces \

@@ -17,8 +17,11 @@ try:
 except ImportError:  # Python 3.10, where pip brings its own
     from pip._vendor import tomli as tomllib
 
+from pip._vendor.packaging.markers import Marker
+from pip._vendor.packaging.version import Version
+
 PYPROJECT = Path(__file__).resolve().parent.parent / "pyproject.toml"
-BOUNDED = re.compile(r"(?P<name>[\w.-]+)(\[[\w,-]+\])?>=(?P<version>[\w.]+)(?P<marker>\s*;.*)?")
+BOUNDED = re.compile(r"(?P<name>[\w.-]+)(\[[\w,-]+\])?>=(?P<version>[\w.]+)")
 
 
 def needed(pyproject: dict[str, Any], extras: list[str]) -> list[str]:
@@ -27,10 +30,18 @@ def needed(pyproject: dict[str, Any], extras: list[str]) -> list[str]:
 
 
 def oldest(pyproject: dict[str, Any]) -> list[str]:
-    """`name==version` of what the package and its extras need; what has no lower bound is left to pip."""
+    """`name==version` of what the package and its extras need here; what has no lower bound is left to pip.
+
+    Of several bounds for one name that hold for this Python the highest counts.
+    """
     requirements = _of_package(pyproject["project"], pyproject["project"]["optional-dependencies"])
-    found = [BOUNDED.fullmatch(requirement) for requirement in requirements]
-    return sorted({f"{one['name']}=={one['version']}{one['marker'] or ''}" for one in found if one})
+    bounds: dict[str, str] = {}
+    for requirement in requirements:
+        bound, _, marker = requirement.partition(";")
+        found = BOUNDED.fullmatch(bound.strip())
+        if found and (not marker or Marker(marker).evaluate()):
+            bounds[found["name"]] = max(bounds.get(found["name"], "0"), found["version"], key=Version)
+    return [f"{name}=={version}" for name, version in sorted(bounds.items())]
 
 
 def _of_package(project: dict[str, Any], extras: Iterable[str]) -> list[str]:

@@ -46,7 +46,8 @@ ROOMS = {
     "fidelities": Room("the functions from cheap to expensive, with what is known of each", "errors checks"),
     "registry": Room("plugins by name, found through entry points", "errors hooks checks options"),
     "domains": Room(
-        "X: boxes and finite sets, constraints, user units to the unit cube and back", "errors protocols checks"
+        "X: spaces, boxes and finite sets, constraints, user units to the unit cube and back",
+        "errors protocols hooks checks",
     ),
     "theory": Room(
         "the paper's theory as functions: schedules, information gain, good sets, bounds", "errors protocols checks"
@@ -64,9 +65,11 @@ ROOMS = {
     "study": Room("an Optimizer that is opened by its name", "errors checks run storage optimizer"),
     "parallel": Room(
         "evaluations: here, in threads, in processes, in programs, on a cluster",
-        "errors protocols checks run optimizer",
+        "errors protocols checks domains run optimizer",
     ),
-    "loop": Room("maximize and minimize: the whole cycle in one call", "errors checks fidelities optimizer parallel"),
+    "loop": Room(
+        "maximize and minimize: the whole cycle in one call", "errors checks fidelities run optimizer parallel"
+    ),
     # around a run
     "regret": Room("the simple regret of a run", "errors protocols checks"),
     "problems": Room("test problems whose optimum is known", "errors protocols checks options domains theory"),
@@ -76,11 +79,11 @@ ROOMS = {
     ),
     "plots": Room(
         "pictures of runs, of studies and of the theory",
-        "errors protocols checks domains theory run optimizer regret analysis",
+        "errors protocols hooks checks domains theory run optimizer regret",
     ),
     "testing": Room(
         "conformance suites that third parties run on their plugins",
-        "errors protocols registry domains run optimizer",
+        "errors protocols hooks registry domains run optimizer",
     ),
     "mfopt": Room(
         "the front door: what `import mfopt` gives",
@@ -92,7 +95,7 @@ ROOMS = {
     ),
     "cli": Room(
         "the command mfopt",
-        "errors protocols checks options fidelities registry domains run storage optimizer study parallel loop "
+        "errors protocols checks fidelities registry domains run storage optimizer study parallel loop "
         "problems analysis plots mfopt bench",
     ),
     # the built-in plugins; `core` is imported by name only there
@@ -137,7 +140,7 @@ def _files() -> Iterator[tuple[Path, str]]:
     """Every Python file of mfopt and mfopt_plugins with its room."""
     for file in sorted((ROOT / "mfopt").rglob("*.py")):
         first = file.relative_to(ROOT / "mfopt").parts[0].removesuffix(".py")
-        yield file, "mfopt" if first == "__init__" else first
+        yield file, {"__init__": "mfopt", "__main__": "cli"}.get(first, first)
     for folder in sorted((ROOT / "plugins" / "mfopt_plugins").iterdir()):
         for file in sorted(folder.rglob("*.py")):
             yield file, f"plugins.{folder.name}"

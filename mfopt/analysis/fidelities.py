@@ -42,6 +42,7 @@ from mfopt.analysis.pairs import Pairs, collect_pairs, evaluate_pairs
 from mfopt.checks import direction_sign, integer
 from mfopt.domains import as_domain
 from mfopt.errors import InputError
+from mfopt.hooks import tie_scales
 from mfopt.protocols import Array
 from mfopt.run.tables import align
 
@@ -145,7 +146,7 @@ def preflight(
     prices = paired.prices(costs)
     look = space.sample(_LOOK, generator)
     noises = [estimate_noise(groups) for groups in paired.repeats]
-    kind = registry.resolve(registry.SURROGATES, surrogate)
+    kind = tie_scales([registry.resolve(registry.SURROGATES, surrogate)], space)[0]
 
     def measure(x: Array, difference: Array, variance: float) -> Interval:
         return estimate_zeta(kind.model(space.dim), space.encode(x), difference, variance, look, generator)

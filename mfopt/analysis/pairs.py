@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from mfopt.checks import one_each, real_number, show
+from mfopt.domains.params import argument_of, params_of
 from mfopt.errors import InputError
 from mfopt.protocols import Array, Domain
 from mfopt.theory._checks import require_increasing
@@ -51,9 +52,9 @@ def evaluate_pairs(functions: Sequence[Any], domain: Domain, count: int, rng: np
             values = []
             for _ in range(2 if i < REPEATS else 1):
                 start = time.perf_counter()
-                value = function(point.copy())
+                value = function(argument_of(domain, point))
                 seconds[m].append(time.perf_counter() - start)
-                values.append(real_number(value, f"the value of function {m} at {point.tolist()}"))
+                values.append(real_number(value, f"the value of function {m} at {params_of(domain, point)}"))
             y[m, i] = np.mean(values)
             if len(values) > 1:
                 repeats[m].append(np.array(values))
@@ -74,7 +75,9 @@ def collect_pairs(history: Any) -> Pairs:
     fidelities = int(fidelity.max(initial=0)) + 1
     if fidelities < 2:
         raise InputError(f"a history must hold values of at least two fidelities, got {fidelities}")
-    x, row = np.unique(points, axis=0, return_inverse=True)
+    # What does not count is NaN, which equals nothing; no user unit is infinite.
+    x, row = np.unique(np.where(np.isnan(points), np.inf, points), axis=0, return_inverse=True)
+    x[np.isinf(x)] = nan
     row = row.reshape(-1)
     y = np.full((fidelities, len(x)), nan)
     repeats: list[list[Array]] = [[] for _ in range(fidelities)]

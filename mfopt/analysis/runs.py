@@ -10,17 +10,20 @@ by the best target value, ζ_m by what was given or by how far target values are
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from mfopt.analysis.beliefs import Beliefs, fit_beliefs
 from mfopt.checks import direction_sign, one_each, real_number, show
+from mfopt.domains.params import argument_of
 from mfopt.errors import InputError
 from mfopt.optimizer import Optimizer
 from mfopt.protocols import Array
+from mfopt.run.beliefs import Beliefs, fit_beliefs
 from mfopt.run.tables import align
+from mfopt.run.trial import Recommendation
 from mfopt.theory.confidence import gamma_from_zeta
 from mfopt.theory.contract import Violation, violations
 from mfopt.theory.counting import Counts, queries_by_set
@@ -38,6 +41,7 @@ class Report:
     queries: tuple[int, ...]  # by fidelity, failed ones included
     spent: tuple[float, ...]  # by fidelity
     best: float | None
+    recommended: Recommendation | None  # where values at the target are noisy
     zetas: tuple[float, ...]  # ζ_m behind the sets
     gammas: tuple[float, ...]
     estimated: bool  # whether the sets are estimated from the posterior
@@ -60,6 +64,9 @@ class Report:
 
     def __str__(self) -> str:
         lines = [f"best at the target: {'none' if self.best is None else f'{self.best:.8g}'}"]
+        if self.recommended is not None:
+            where = ", ".join(f"{name} = {value!r}" for name, value in self.recommended.params.items())
+            lines.append(f"recommended: {where}; mean {self.recommended.mean:.8g} ± {self.recommended.std:.3g}")
         for name, cost, n, spent in zip(self.fidelities, self.costs, self.queries, self.spent, strict=True):
             lines.append(f"{name}: {n} queries at {cost:g}, {spent:g} spent")
         if self.sets is not None and self.volumes is not None:
@@ -95,14 +102,14 @@ def report(
 ) -> Report:
     """Where the queries of a run went by H⁽ᵐ⁾, and whether the ζ that it was given held.
 
-    functions   f⁽¹⁾..f⁽ᴹ⁾ without noise, when they are known; each takes one point (d,) in user units
+    functions   f⁽¹⁾..f⁽ᴹ⁾ without noise, when they are known; each takes one point, as in mfopt.maximize
     optimum     f*, by default the best value seen or known
     zetas       for the sets; by default those given to the optimiser, where there are none the largest differences
     gammas      for the sets; by default γ_m = ζ_m √(λ_m/λ_{m+1})
     surrogate   estimates the functions when they are not known
     """
     history, costs = optimizer.history, optimizer.costs
-    models = fit_beliefs(optimizer, surrogate)
+    models = fit_beliefs(optimizer, optimizer.history, surrogate)
     look = optimizer.domain.sample(_LOOK, np.random.default_rng(rng))
     # One column per query, then one per point for the volumes.
     u = np.vstack([optimizer.domain.encode(history.x), look])
@@ -118,6 +125,7 @@ def report(
         queries=tuple(np.bincount(history.fidelity, minlength=len(costs)).tolist()),
         spent=tuple(float(history.cost[history.fidelity == m].sum()) for m in range(len(costs))),
         best=None if optimizer.best is None else optimizer.best.y,
+        recommended=optimizer.recommend_if_noisy(),
         zetas=found.zetas,
         gammas=found.gammas,
         estimated=functions is None,
@@ -168,9 +176,9 @@ def _evaluate(optimizer: Optimizer, functions: Sequence[Callable[[Array], Any]],
     known = one_each(functions, len(optimizer.costs), "functions, one per fidelity,")
     if not all(callable(f) for f in known):
         raise InputError(f"functions must be callable, got {show(functions)}")
-    points = optimizer.domain.decode(u)
+    given = [argument_of(optimizer.domain, x) for x in optimizer.domain.decode(u)]
     values = np.array(
-        [[real_number(f(x.copy()), f"the value of function {m}") for x in points] for m, f in enumerate(known)]
+        [[real_number(f(copy(x)), f"the value of function {m}") for x in given] for m, f in enumerate(known)]
     )
     return direction_sign(optimizer.direction) * values
 

@@ -97,12 +97,15 @@ class Row:
 
 
 def rows(found: Sequence[Series], capitals: Sequence[float] = CAPITALS) -> list[Row]:
-    """The statistics of every series at those of the capitals that its runs reached."""
+    """The statistics of every series at those of the capitals that its runs reached; at their end if they reached none.
+
+    A series whose runs all failed has none.
+    """
     out = []
     for one in found:
-        reached = [capital for capital in capitals if capital <= one.capital and one.cells]
-        if not reached:
+        if not one.cells:
             continue
+        reached = [capital for capital in capitals if capital <= one.capital] or [one.capital]
         at = one.at(np.array(reached))
         for i, capital in enumerate(reached):
             columns = (at.median, at.lower, at.upper, at.mean, at.error)

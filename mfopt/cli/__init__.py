@@ -10,6 +10,7 @@ import sys
 from collections.abc import Sequence
 
 import mfopt
+from mfopt.checks import escape
 from mfopt.cli import ask, bench, best, check, create, demo, fail, history, plot, plugins, run, studies, tell
 from mfopt.cli.command import Command, ExitCode
 
@@ -42,7 +43,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         return _COMMANDS[arguments.command].run(arguments)
     except (mfopt.MfoptError, OSError) as error:
-        print(f"mfopt: error: {error}", file=sys.stderr)
+        print(f"mfopt: error: {_printable(error)}", file=sys.stderr)
         return ExitCode.FAILED
     except KeyboardInterrupt:
         print("mfopt: error: interrupted", file=sys.stderr)
@@ -56,3 +57,8 @@ def _make_parser() -> argparse.ArgumentParser:
     for command in _COMMANDS.values():
         command.add(commands)
     return parser
+
+
+def _printable(error: Exception) -> str:
+    """Its lines; names in it may come from a foreign file and hold control characters."""
+    return "\n".join(escape(line) for line in str(error).split("\n"))

@@ -1,4 +1,4 @@
-"""`python -m mfopt.cli`: the command without its script."""
+"""`python -m mfopt.cli`: the same as `python -m mfopt`."""
 
 import sys
 

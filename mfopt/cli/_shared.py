@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import os
 import re
-from typing import Any
 
-from mfopt import registry
-from mfopt.errors import MfoptError
-from mfopt.optimizer import Optimizer
-from mfopt.options import parse_options
+from mfopt.errors import InputError, MfoptError
 from mfopt.study import Study
 
 STORAGE = "a file (study.db, sqlite:///study.db) or a database (postgresql://user@host/name)"
@@ -28,20 +25,16 @@ def open_study(arguments: argparse.Namespace, lease: float | None = None, worker
     return Study.open(arguments.storage, arguments.study, lease=lease, worker=worker)
 
 
-def read_plugin(group: str, given: str) -> object:
-    """What an Optimizer takes for a name, or for a name with options (see mfopt.options)."""
-    name, options = parse_options(given)
-    return registry.make(group, name, options) if options else name
-
-
-def by_name(optimizer: Optimizer, x: Any) -> dict[str, float]:
-    """A point as {name: value}."""
-    return dict(zip(optimizer.domain.names, x.tolist(), strict=True))
-
-
-def check_matplotlib() -> None:
-    """An error that says what to do where it is not installed."""
+def check_picture(path: str) -> None:
+    """An error, before any work is done, where no picture of this name can be drawn."""
     try:
-        import matplotlib  # noqa: F401
+        import matplotlib  # noqa: F401  # asked for by itself: a part that was loaded before would be found without it
+        from matplotlib.backend_bases import FigureCanvasBase
     except ImportError:
         raise MfoptError("pictures need matplotlib: pip install 'mfopt[plot]'") from None
+    kinds = FigureCanvasBase.get_supported_filetypes()
+    kind = os.path.splitext(path)[1].removeprefix(".")
+    if kind and kind.lower() not in kinds:
+        raise InputError(f"a picture must be a file of one of these kinds: {', '.join(sorted(kinds))}, got {path}")
+    if not os.path.isdir(os.path.dirname(path) or "."):
+        raise InputError(f"a picture must lie in a directory that exists, got {path}")

@@ -6,7 +6,7 @@ import argparse
 import json
 import sys
 
-from mfopt.cli._shared import add_storage, by_name, open_study
+from mfopt.cli._shared import add_storage, open_study
 from mfopt.cli.command import ExitCode, Subparsers
 from mfopt.errors import Exhausted
 from mfopt.run.trial import Trial
@@ -18,7 +18,8 @@ _EPILOG = """Each trial is one line: its id, its fidelity (0 is the cheapest) an
       mfopt tell study.db $id $(./simulate $fidelity $chord $rate) || mfopt fail study.db $id
   done
 
-With --json it is an object: id, fidelity, name, cost, index (the row of a candidate), x by name, and the reason.
+A parameter that does not count at a point is a "-" there. With --json a trial is an object: id, fidelity, name, cost,
+index (the row of a candidate), x by name without what does not count, and the reason.
 Trials whose lease has run out are handed out again before new ones.
 
 exit codes: 0 there are trials, 1 failed, 2 wrong usage, 3 nothing to evaluate: the capital or the set is used up"""
@@ -50,7 +51,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
         if arguments.json:
             print(_as_json(study, trial))
         else:
-            print(trial.id, trial.fidelity, *trial.x.tolist())
+            print(trial.id, trial.fidelity, *(trial.params.get(name, "-") for name in study.domain.names))
     return ExitCode.DONE
 
 
@@ -62,7 +63,7 @@ def _as_json(study: Study, trial: Trial) -> str:
             "name": study.fidelities[trial.fidelity].name,
             "cost": trial.cost,
             "index": trial.index,
-            "x": by_name(study, trial.x),
+            "x": trial.params,
             "reason": str(trial.reason),
         },
         ensure_ascii=False,

@@ -73,7 +73,7 @@ def add(commands: Subparsers) -> None:
         nargs="+",
         default=[20.0, 50.0, 100.0],
         metavar="Λ",
-        help="in λ_M; those beyond the runs are left out (default: 20 50 100)",
+        help="in λ_M; those beyond the runs are left out, shorter runs shown at their end (default: 20 50 100)",
     )
     reporting.add_argument("--format", choices=("text", "markdown", "csv"), default="text", help="of what is printed")
     reporting.add_argument("--mean", action="store_true", help="draw means with standard errors, as the paper does")
@@ -136,6 +136,9 @@ def _report(arguments: argparse.Namespace) -> ExitCode:
     lines = report.rows(found, arguments.capitals)
     forms = {"text": report.as_text, "markdown": report.as_markdown, "csv": report.as_csv}
     print(forms[arguments.format](lines), end="")
+    for one in found:
+        if not one.cells:
+            print(f"note: {one.problem}, {one.label}: all {one.failed} runs failed", file=sys.stderr)
     into = arguments.into or Path(arguments.out) / "report"
     for path in report.write(found, into, arguments.capitals, arguments.mean):
         print(f"wrote {path}", file=sys.stderr)

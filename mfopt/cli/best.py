@@ -5,7 +5,9 @@ from __future__ import annotations
 import argparse
 import json
 
-from mfopt.cli._shared import add_storage, by_name, open_study
+from mfopt.checks import escape
+from mfopt.cli._shared import add_storage, open_study
+from mfopt.cli.answers import as_dict, print_recommendation
 from mfopt.cli.command import ExitCode, Subparsers
 from mfopt.errors import MfoptError
 
@@ -14,11 +16,11 @@ def add(commands: Subparsers) -> None:
     parser = commands.add_parser(
         "best",
         help="print the best value of a study",
-        description="Print the best value observed at the target fidelity and where it was. The exit code is 1 while "
-        "there is none.",
+        description="Print the best value observed at the target fidelity and where it was; where values are noisy, "
+        "also the point with the best posterior mean. The exit code is 1 while there is none.",
     )
     add_storage(parser)
-    parser.add_argument("--json", action="store_true", help="as JSON: id, y, x by name, spent, capital")
+    parser.add_argument("--json", action="store_true", help="as JSON: id, y, x by name, recommended, spent, capital")
 
 
 def run(arguments: argparse.Namespace) -> ExitCode:
@@ -26,12 +28,15 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     best = study.best
     if best is None:
         raise MfoptError(f"study {study.name} has no value at the target fidelity yet")
-    x = by_name(study, best.x)
+    recommended = study.recommend_if_noisy()
     if arguments.json:
-        print(json.dumps({"id": best.trial_id, "y": best.y, "x": x, "spent": study.spent, "capital": study.capital}))
+        shown = {"id": best.trial_id, "y": best.y, "x": best.params, "recommended": as_dict(recommended)}
+        print(json.dumps({**shown, "spent": study.spent, "capital": study.capital}))
         return ExitCode.DONE
     print(f"value  {best.y!r} (trial {best.trial_id})")
-    for name, value in x.items():
-        print(f"  {name} = {value!r}")
+    for name, value in best.params.items():
+        print(f"  {escape(name)} = {value!r}")
+    if recommended is not None:
+        print_recommendation(recommended)
     print(f"spent  {study.spent:g} of {'unlimited' if study.capital is None else f'{study.capital:g}'}")
     return ExitCode.DONE

@@ -3,25 +3,33 @@
 from __future__ import annotations
 
 import argparse
-import csv
+import difflib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from math import nan
+from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 
 from mfopt import problems
 from mfopt.analysis.fidelities import Preflight, preflight
+from mfopt.checks import real_array, show
 from mfopt.cli.command import ExitCode, Subparsers
-from mfopt.domains.box import Box
+from mfopt.cli.csv_file import read_cells, read_csv
+from mfopt.domains.dimensions import Real
+from mfopt.domains.discrete import Categorical
+from mfopt.domains.space import Space
 from mfopt.errors import InputError
+from mfopt.protocols import Array, Domain
 from mfopt.run.history import RESERVED
 
 _EPILOG = """\
 The CSV file has a header. Its columns are fidelity (0 is the cheapest, the largest number is the target), y, one for
-each coordinate, and cost, which may be missing if --costs is given. Each fidelity needs at least four points that were
+each parameter, of numbers or of words (an empty cell: it does not count there), and cost, which may be missing if
+--costs is given. Each fidelity needs at least four points that were
 evaluated at the target too. `mfopt history --csv` and History.to_dataframe write such files.
 
 examples:
@@ -58,6 +66,10 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     if source in problems.names():
         problem = problems.get(source)
         found = preflight(problem.functions, problem.domain, costs or problem.costs, pairs=arguments.pairs, rng=seed)
+    elif not Path(source).exists():
+        close = difflib.get_close_matches(source.lower(), problems.names(), n=1)
+        hint = f"; did you mean {close[0]}?" if close else ""
+        raise InputError(f"SOURCE must be a CSV file that exists or a test problem, got {source}{hint}")
     else:
         found = _check_table(source, costs, "minimize" if arguments.minimize else "maximize", seed)
     print(json.dumps([asdict(one) for one in found.checks], indent=2) if arguments.json else found)
@@ -65,21 +77,42 @@ def run(arguments: argparse.Namespace) -> ExitCode:
 
 
 def _check_table(path: str, costs: Sequence[float] | None, direction: str, seed: int) -> Preflight:
-    with open(path, encoding="utf-8", newline="") as file:
-        rows = list(csv.DictReader(file))
-    header = list(rows[0]) if rows else []
+    header, rows = read_csv(path)
     names = [name for name in header if name not in RESERVED]
-    if not names or not {"fidelity", "y"} <= set(header):
+    if not rows or not names or not {"fidelity", "y"} <= set(header):
         raise InputError(f"{path} must have a header with fidelity, y and at least one coordinate, got {header}")
-    try:
-        x = np.array([[float(row[name]) for name in names] for row in rows])
-        fidelity = np.array([int(row["fidelity"]) for row in rows])
-        y = np.array([float(row["y"] or nan) for row in rows])
-        cost = np.array([float(row.get("cost") or 0.0) for row in rows])
-    except (TypeError, ValueError) as error:
-        raise InputError(f"{path} must hold numbers, got {error}") from None
-    low, high = x.min(axis=0), x.max(axis=0)
-    if not (low < high).all():
-        raise InputError(f"{path} must hold coordinates that vary, got {names[int(np.argmin(high - low))]} constant")
+    table = {name: read_cells([row[j] for row in rows]) for j, name in enumerate(header)}
+    if any(not isinstance(m, int) or isinstance(m, bool) for m in table["fidelity"]):
+        raise InputError(f"{path} must hold the number of a fidelity in every row, got {show(table['fidelity'])}")
+    fidelity = np.array(table["fidelity"])
+    y = _read_numbers(path, "y", table["y"], nan)
+    cost = _read_numbers(path, "cost", table.get("cost", [None] * len(rows)), 0.0)
+    domain, x = _read_points(path, {name: table[name] for name in names})
     history = SimpleNamespace(x=x, fidelity=fidelity, y=y, cost=cost)
-    return preflight(history, Box(list(zip(low, high, strict=True))), costs, direction=direction, rng=seed)
+    return preflight(history, domain, costs, direction=direction, rng=seed)
+
+
+def _read_numbers(path: str, name: str, values: Sequence[Any], missing: float) -> Array:
+    try:
+        return real_array([missing if value is None else value for value in values], name)
+    except InputError as error:
+        raise InputError(f"{path} must hold numbers, got {error}") from None
+
+
+def _read_points(path: str, columns: Mapping[str, list[Any]]) -> tuple[Domain, Array]:
+    """A space with the values of these columns, and its points; an empty cell is a parameter that does not count."""
+    parameters: dict[str, Real | Categorical] = {}
+    for name, values in columns.items():
+        numbers = [value for value in values if isinstance(value, int | float) and not isinstance(value, bool)]
+        known = [value for value in values if value is not None]
+        if numbers and len(numbers) == len(known):
+            low, high = min(numbers), max(numbers)
+            if not low < high:
+                raise InputError(f"{path} must hold coordinates that vary, got {name} constant")
+            parameters[name] = Real(low, high)
+            values[:] = [0.5 * (low + high) if value is None else value for value in values]  # at rest
+        else:
+            parameters[name] = Categorical(list(dict.fromkeys(values)))
+    space = Space(parameters)
+    rows = zip(*columns.values(), strict=True)
+    return space, np.array([space.validate(dict(zip(columns, row, strict=True))) for row in rows])

@@ -3,21 +3,29 @@
 from __future__ import annotations
 
 import argparse
-import csv
 
-from mfopt import registry
-from mfopt.cli._shared import STORAGE, read_plugin
+from mfopt.cli._shared import STORAGE
 from mfopt.cli.command import ExitCode, Subparsers
+from mfopt.cli.csv_file import read_cells, read_csv
 from mfopt.domains.box import Box
-from mfopt.domains.dimensions import Real
+from mfopt.domains.dimensions import Dimension, Real
+from mfopt.domains.discrete import Categorical, Integer, Ordinal
 from mfopt.domains.finite import FiniteSet
+from mfopt.domains.space import Space
 from mfopt.errors import InputError
 from mfopt.optimizer import Optimizer
 from mfopt.protocols import Domain
 
 _EPILOG = """examples:
   mfopt create study.db --study wing --dim chord=0.1:2 --dim rate=1e-4:1:log --costs 1 10 --capital 200
+  mfopt create study.db --study trees --dim depth=2:12:int --dim loss=squared,absolute --dim size=32,64,128:ordered \\
+      --dim rate=1e-4:1:log --costs 1 10 --capital 200
   mfopt create study.db --study alloys --candidates alloys.csv --costs 1 20 --capital 500 --minimize
+
+A parameter is a real number, NAME=LO:HI, on a log scale NAME=LO:HI:log; an integer, NAME=LO:HI:int or
+NAME=LO:HI:int:log; a category, NAME=a,b,c; or ordered values, NAME=a,b,c:ordered. Choices that all read as numbers are
+numbers, true and false are booleans. Conditions and constraints need Python (mfopt.Space). Candidates may have columns
+of words.
 
 The study is then asked and told by mfopt ask, tell and fail, or from Python by mfopt.Study.open("study.db", "wing").
 A study that exists already is left as it is if it is the same, and refused if it is not."""
@@ -34,7 +42,7 @@ def add(commands: Subparsers) -> None:
     parser.add_argument("storage", metavar="STORAGE", help=STORAGE)
     parser.add_argument("--study", metavar="NAME", help='default: "default"')
     where = parser.add_mutually_exclusive_group(required=True)
-    where.add_argument("--dim", action="append", metavar="NAME=LO:HI[:log]", help="a coordinate; once for each")
+    where.add_argument("--dim", action="append", metavar="NAME=VALUES", help="a parameter, as below; once for each")
     where.add_argument("--candidates", metavar="FILE", help="a CSV file with a header: the points to choose from")
     parser.add_argument(
         "--costs", type=float, nargs="+", required=True, metavar="C", help="one per fidelity, increasing"
@@ -50,11 +58,11 @@ def add(commands: Subparsers) -> None:
 
 def run(arguments: argparse.Namespace) -> ExitCode:
     study = Optimizer(
-        _read_candidates(arguments.candidates) if arguments.dim is None else _read_box(arguments.dim),
+        _read_candidates(arguments.candidates) if arguments.dim is None else _read_domain(arguments.dim),
         arguments.costs,
-        strategy=read_plugin(registry.STRATEGIES, arguments.strategy),
-        surrogate=read_plugin(registry.SURROGATES, arguments.surrogate),
-        maximiser=read_plugin(registry.MAXIMISERS, arguments.maximiser),
+        strategy=arguments.strategy,
+        surrogate=arguments.surrogate,
+        maximiser=arguments.maximiser,
         direction="minimize" if arguments.minimize else "maximize",
         capital=arguments.capital,
         noise=arguments.noise,
@@ -66,31 +74,42 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     return ExitCode.DONE
 
 
-def _read_box(dimensions: list[str]) -> Domain:
-    named = [_read_dimension(text) for text in dimensions]
-    return Box([real for _, real in named], names=[name for name, _ in named])
+def _read_domain(parameters: list[str]) -> Domain:
+    """A Box where all parameters are real numbers, otherwise a Space."""
+    named = [_read_parameter(text) for text in parameters]
+    names = [name for name, _ in named]
+    if len(set(names)) < len(names):
+        raise InputError(f"names must be unique, got {names}")
+    reals = [dimension for _, dimension in named if isinstance(dimension, Real)]
+    return Box(reals, names=names) if len(reals) == len(named) else Space(dict(named))
 
 
-def _read_dimension(text: str) -> tuple[str, Real]:
-    name, _, rest = text.partition("=")
-    lo, _, rest = rest.partition(":")
-    hi, _, scale = rest.partition(":")
+def _read_parameter(text: str) -> tuple[str, Dimension]:
+    name, _, values = text.partition("=")
+    head, _, kind = values.partition(":")
     try:
-        if not name or scale not in ("", "log"):
+        if not name or not head:
             raise ValueError
-        return name, Real(float(lo), float(hi), scale == "log")
-    except InputError:
-        raise
+        if "," in head:
+            choices = read_cells(head.split(","))
+            if kind not in ("", "ordered"):
+                raise ValueError
+            return name, Ordinal(choices) if kind else Categorical(choices)
+        hi, *words = kind.split(":")
+        if not set(words) <= {"int", "log"} or len(set(words)) < len(words):
+            raise ValueError
+        if "int" in words:
+            return name, Integer(int(head), int(hi), "log" in words)
+        return name, Real(float(head), float(hi), "log" in words)
+    except InputError as error:
+        raise InputError(f"{error} for --dim {text}") from None
     except ValueError:
-        raise InputError(f"--dim must be NAME=LO:HI or NAME=LO:HI:log, got {text!r}") from None
+        raise InputError(
+            f"--dim must be NAME=LO:HI, with :int or :log after it, or NAME=a,b,c, with :ordered after it, got {text!r}"
+        ) from None
 
 
 def _read_candidates(path: str) -> Domain:
-    try:
-        with open(path, encoding="utf-8-sig", newline="") as file:  # with or without the mark that Excel puts first
-            header, *rows = list(csv.reader(file)) or [[]]
-        return FiniteSet([[float(cell) for cell in row] for row in rows if row], names=header)
-    except InputError:
-        raise
-    except (ValueError, csv.Error) as error:
-        raise InputError(f"{path} must hold a header and rows of numbers, got {error}") from None
+    header, rows = read_csv(path)
+    columns = [read_cells([row[j] for row in rows]) for j in range(len(header))]
+    return FiniteSet([list(row) for row in zip(*columns, strict=True)], names=header)

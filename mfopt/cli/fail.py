@@ -15,9 +15,10 @@ def add(commands: Subparsers) -> None:
         description="Record that trials have no value. They cost as much as any others.",
     )
     add_storage(parser)
+    parser.add_argument("--bound", type=float, metavar="Y", help="their values are known to be no better than this")
     parser.add_argument("ids", nargs="+", type=int, metavar="ID", help="a trial's number")
 
 
 def run(arguments: argparse.Namespace) -> ExitCode:
-    open_study(arguments).tell_many([(id, None, "failed") for id in arguments.ids])
+    open_study(arguments).tell_many([(id, arguments.bound, "failed") for id in arguments.ids])
     return ExitCode.DONE

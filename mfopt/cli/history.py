@@ -8,8 +8,10 @@ import json
 import sys
 from typing import Any
 
-from mfopt.cli._shared import add_storage, by_name, open_study
+from mfopt.checks import escape
+from mfopt.cli._shared import add_storage, open_study
 from mfopt.cli.command import ExitCode, Subparsers
+from mfopt.domains.params import params_of
 from mfopt.run.history import column_name
 from mfopt.run.tables import align
 from mfopt.study import Study
@@ -34,8 +36,8 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     if arguments.json:
         print(json.dumps(rows, indent=1))
         return ExitCode.DONE
-    names = ["id", *(column_name(name) for name in study.domain.names), "fidelity", "y", "cost", "status"]
-    cells = [[_as_string(row["x"][name]) for name in study.domain.names] for row in rows]
+    names = ["id", *(escape(column_name(name)) for name in study.domain.names), "fidelity", "y", "cost", "status"]
+    cells = [[_as_string(row["x"].get(name)) for name in study.domain.names] for row in rows]
     lines = [
         [str(row["id"]), *x, str(row["fidelity"]), _as_string(row["y"]), _as_string(row["cost"]), row["status"]]
         for row, x in zip(rows, cells, strict=True)
@@ -53,7 +55,7 @@ def _list_trials(study: Study, pending: bool) -> list[dict[str, Any]]:
     rows = [
         {
             "id": int(id),
-            "x": by_name(study, x),
+            "x": params_of(study.domain, x),
             "fidelity": int(m),
             "y": float(y) if status == "ok" else None,
             "cost": float(cost),
@@ -64,7 +66,7 @@ def _list_trials(study: Study, pending: bool) -> list[dict[str, Any]]:
     for trial in study.pending if pending else []:
         row: dict[str, Any] = {
             "id": trial.id,
-            "x": by_name(study, trial.x),
+            "x": trial.params,
             "fidelity": trial.fidelity,
             "y": None,
             "cost": trial.cost,
@@ -73,5 +75,6 @@ def _list_trials(study: Study, pending: bool) -> list[dict[str, Any]]:
     return rows
 
 
-def _as_string(value: float | None) -> str:
-    return "" if value is None else repr(value)
+def _as_string(value: Any) -> str:
+    """A cell: numbers with all their digits, nothing where there is no value."""
+    return "" if value is None else escape(value) if isinstance(value, str) else repr(value)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import argparse
 
-from mfopt.cli._shared import add_storage, check_matplotlib, open_study
+from mfopt.cli._shared import add_storage, check_picture, open_study
 from mfopt.cli.command import ExitCode, Subparsers
-from mfopt.errors import MfoptError
 
 _EPILOG = """The picture shows, against the capital spent: the best value, the queries per fidelity, ζ and γ.
 Then what is believed at the end: the posterior with the upper bounds (lower ones where the study minimises), through
@@ -31,16 +30,11 @@ def add(commands: Subparsers) -> None:
 
 
 def run(arguments: argparse.Namespace) -> ExitCode:
-    check_matplotlib()
+    check_picture(arguments.out or "study.png")
     from mfopt.plots.study import plot_study
 
     study = open_study(arguments)
     out = arguments.out or f"{study.name}.png"
-    try:
-        plot_study(study, out, study.reasons(), arguments.dims)
-    except ValueError as error:
-        if isinstance(error, MfoptError):
-            raise
-        raise MfoptError(f"{out}: {error}") from None  # matplotlib knows no such kind of file
+    plot_study(study, out, study.reasons(), arguments.dims)
     print(f"picture  {out}")
     return ExitCode.DONE

@@ -2,17 +2,19 @@
 
 A problem is a module, or an object or a dict in a module, with these names:
 
-    domain        a mfopt.Box, a mfopt.FiniteSet, or [(lo, hi), ...]
+    domain        a mfopt.Space, Box or FiniteSet, a dict of parameters, or [(lo, hi), ...]
     costs         λ_1 < ... < λ_M; or `fidelities`, a list of mfopt.Fidelity
-    functions     f⁽¹⁾, ..., f⁽ᴹ⁾, each from a point (d,) to a number; or
+    functions     f⁽¹⁾, ..., f⁽ᴹ⁾, each from a point to a number, as in mfopt.maximize; or
     commands      an external program for each fidelity (see mfopt.parallel.simulator), or one for all of them
 
-and, if it wishes, any of OPTIONS, which the command line overrides.
+and, if it wishes, noise and any of OPTIONS, which the command line overrides. Other names are the file's own; one that
+looks like a misspelt option is refused (misspelt.py).
 """
 
 from __future__ import annotations
 
 import importlib
+import inspect
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -20,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from mfopt.checks import one_each, one_or_each, show
+from mfopt.cli.misspelt import check_names, find_unread
 from mfopt.domains import as_domain
 from mfopt.errors import InputError
 from mfopt.fidelities import Fidelity, as_fidelities
@@ -39,6 +42,7 @@ OPTIONS = (
     "timeout",
     "retries",
 )
+_NAMES = ("domain", "costs", "fidelities", "noise", "functions", "commands", *OPTIONS)
 
 
 @dataclass(frozen=True)
@@ -63,6 +67,10 @@ def load(source: str) -> ProblemFile:
             raise InputError(f"{where} must define {name}, got a file without it")
         found = getattr(module, name)
     given = dict(found) if isinstance(found, Mapping) else {key: getattr(found, key) for key in dir(found)}
+    if isinstance(found, Mapping):
+        check_names(given, found, _NAMES, source)
+    elif found is module:
+        check_names(given, _find_unread(module), _NAMES, source)
     return _read_problem(given, source, path)
 
 
@@ -80,6 +88,13 @@ def _import_module(where: str, path: Path | None) -> Any:
         return importlib.import_module(where if path is None else path.stem)
     except Exception as error:
         raise InputError(f"{where} must be importable, got {type(error).__name__}: {error}") from error
+
+
+def _find_unread(module: Any) -> list[str]:
+    try:
+        return find_unread(inspect.getsource(module))
+    except (OSError, TypeError):  # a module without a source file
+        return []
 
 
 def _read_problem(given: Mapping[str, Any], source: str, path: Path | None) -> ProblemFile:

@@ -2,8 +2,10 @@
 
 box           Box, real intervals with or without constraints (constraints.py)
 space         Space, named parameters of any kind (dimensions.py, discrete.py) with conditions (conditions.py)
-product       what the two share; sampling.py draws its points
-finite        FiniteSet, a list of candidates, found by their values (rows.py)
+product       what the two share; sampling.py draws its points, from pool.py where X is thin (walks.py, polytope.py);
+              feasible.py reads those that the user knows of
+finite        FiniteSet, a table of candidates (table.py), found by their values (rows.py)
+params        a point as {name: native value}
 as_domain     what a user may give as a domain
 """
 

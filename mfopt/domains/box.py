@@ -23,6 +23,7 @@ class Box(Product):
     log          True, False, or one of them per dimension; a log scale needs lo > 0
     constraints  one of, or a list of: SciPy's LinearConstraint, NonlinearConstraint, vectorised predicates,
                  which take an array (q, d) in user units and return (q,) booleans
+    feasible     a point of X, or several, where X is so small that random points do not find it
 
     Integers, categories and conditions are in mfopt.Space. "Uniform" below means uniform in unit coordinates, that is
     log-uniform along a log dimension.
@@ -34,6 +35,7 @@ class Box(Product):
         names: Sequence[str] | None = None,
         log: bool | Sequence[bool] | None = None,
         constraints: object = None,
+        feasible: object = None,
     ) -> None:
         if not isinstance(bounds, list | tuple | np.ndarray):
             raise InputError(f"bounds must be a sequence of (lo, hi) pairs, got {show(bounds)}")
@@ -46,6 +48,7 @@ class Box(Product):
             raise InputError(f"names must be a list of {d} strings, one per dimension, got {show(names)}")
         super().__init__(_as_reals(bounds, names, log), names)
         self._constrain(as_constraints(constraints, d))
+        self._know(feasible)
 
     def describe(self) -> Mapping[str, Any]:
         return self._describe("box")

@@ -111,61 +111,6 @@ class Named:
         return {"kind": "predicate", "fun": _name(self.fun)}
 
 
-def centre(linear: Sequence[Linear], low: Array, high: Array) -> Array | None:
-    """The centre of the largest ball within the linear constraints and bounds; None when they have no point.
-
-    Maximise r subject to A x + ‖A_i‖ r ≤ ub, A x − ‖A_i‖ r ≥ lb, after scaling the bounds to [−1, 1].
-    """
-    from scipy.optimize import linprog  # slow to import
-
-    half, middle, rows, ends = _inequalities(linear, low, high)
-    d = len(half)
-    answer = linprog(
-        c=np.append(np.zeros(d), -1.0),
-        A_ub=np.hstack([rows, np.ones((len(rows), 1))]),
-        b_ub=ends,
-        bounds=[(-1.0, 1.0)] * d + [(0.0, None)],
-        method="highs",
-    )
-    return None if answer.x is None else np.clip(middle + half * answer.x[:-1], low, high)
-
-
-def vertices(linear: Sequence[Linear], low: Array, high: Array) -> Array:
-    """Vertices of the linear constraints and bounds that lie far apart, (k, d): the ends in random directions."""
-    from scipy.optimize import linprog  # slow to import
-
-    half, middle, rows, ends = _inequalities(linear, low, high)
-    d = len(half)
-    towards = np.random.default_rng(0).standard_normal((d + 2, d))
-    found = []
-    for direction in np.concatenate([towards, -towards]):
-        answer = linprog(c=-direction, A_ub=rows, b_ub=ends, bounds=[(-1.0, 1.0)] * d, method="highs")
-        if answer.x is not None:
-            found.append(np.clip(middle + half * answer.x, low, high))
-    return np.array(found).reshape(-1, d)
-
-
-def _inequalities(linear: Sequence[Linear], low: Array, high: Array) -> tuple[Array, Array, Array, Array]:
-    """(half, middle, A, b): A z ≤ b with rows of length 1, for x = middle + half z, the bounds |z| ≤ 1 among them."""
-    half, middle = 0.5 * high - 0.5 * low, 0.5 * high + 0.5 * low
-    d = len(half)
-    a = np.concatenate([one.a for one in linear])
-    shift = a @ middle
-    rows = np.concatenate([a * half, np.eye(d)])
-    lb = np.concatenate([np.concatenate([one.lb for one in linear]) - shift, np.full(d, -1.0)])
-    ub = np.concatenate([np.concatenate([one.ub for one in linear]) - shift, np.full(d, 1.0)])
-    norms = np.linalg.norm(rows, axis=1)
-    norms[norms == 0.0] = 1.0
-    above, below = np.isfinite(ub), np.isfinite(lb)
-    unit = rows / norms[:, None]
-    return (
-        half,
-        middle,
-        np.concatenate([unit[above], -unit[below]]),
-        np.concatenate([(ub / norms)[above], (-lb / norms)[below]]),
-    )
-
-
 def as_constraints(given: object, d: int) -> tuple[Constraint, ...]:
     """One constraint or a sequence of them, for points of `d` coordinates."""
     if given is None:

@@ -204,9 +204,9 @@ def _plain_choices(given: object, what: str) -> tuple[Any, ...]:
         raise InputError(f"{what} must be a list of at least one, got {show(given)}")
     choices = tuple(_as_plain(value) for value in given)
     for value in choices:
-        if not (value is None or isinstance(value, str | bool | int | float)) or value != value:
+        if not is_plain(value) or value != value:
             raise InputError(f"{what} must be strings, numbers, booleans or None, got {show(value)}")
-    keys = [_key(value) for value in choices]
+    keys = [choice_key(value) for value in choices]
     if len(set(keys)) < len(keys):
         raise InputError(f"{what} must be distinct, got {show(list(choices))}")
     return choices
@@ -214,9 +214,9 @@ def _plain_choices(given: object, what: str) -> tuple[Any, ...]:
 
 def _find(choices: Sequence[Any], value: object, name: str) -> int:
     """The place of a value; True is not 1, and 1 is 1.0."""
-    keys = [_key(choice) for choice in choices]
+    keys = [choice_key(choice) for choice in choices]
     try:
-        return keys.index(_key(_as_plain(value)))
+        return keys.index(choice_key(_as_plain(value)))
     except ValueError:
         raise DomainError(f"{name} must be one of {show(list(choices))}, got {show(value)}") from None
 
@@ -225,5 +225,11 @@ def _as_plain(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
-def _key(value: Any) -> tuple[bool, Any]:
+def is_plain(value: object) -> bool:
+    """Whether JSON knows the value, and it can be told from others."""
+    return value is None or isinstance(value, str | bool | int | float)
+
+
+def choice_key(value: Any) -> tuple[bool, Any]:
+    """Equal for equal values; True is not 1, and 1 is 1.0."""
     return isinstance(value, bool), value

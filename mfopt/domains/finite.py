@@ -7,46 +7,72 @@ from typing import Any
 
 import numpy as np
 
-from mfopt.checks import real_array, show
-from mfopt.domains.dimensions import Real
+from mfopt.checks import real_array, real_number, show
+from mfopt.domains.dimensions import Real, check_log
+from mfopt.domains.discrete import Categorical
 from mfopt.domains.rows import Integers, RowIndex
+from mfopt.domains.table import Table, read_table
 from mfopt.errors import DomainError, InputError
-from mfopt.protocols import Array, BoolArray
+from mfopt.protocols import Array, Block, BoolArray
 
 
 class FiniteSet:
-    """X = {x_1, ..., x_N}, given as an array (N, d), nested lists, N numbers (d = 1), or a DataFrame.
+    """X = {x_1, ..., x_N}, given as an array (N, d), nested lists, N values (d = 1), or a DataFrame.
 
-    `names` are those of the columns: x0, x1, ..., or a DataFrame's own, unless given.
+    names   of the columns: x0, x1, ..., or a DataFrame's own, unless given
+    log     True, False, or one of them per column: a log scale for positive numbers; True leaves categories alone
 
-    Repeated rows are one point, whose index is that of the first of them. Each column is scaled to [0, 1] by its
-    own smallest and largest value; a constant column becomes 0.5. Values are compared exactly. Candidates
+    Repeated rows are one point, whose index is that of the first of them. A column of numbers is scaled to [0, 1] by
+    its own smallest and largest value; a constant one becomes 0.5. Values are compared exactly. Candidates
     closer to each other than a float64 of the scaled column resolves cannot be told apart by any model: the
-    first of them stands for all.
+    first of them stands for all. A column of strings, booleans or a mixture is a category (mfopt.Categorical), whose
+    choices are in the order of their first appearance; trial.x has their places there, trial.params the values of the
+    table. Missing values are refused.
     """
 
-    def __init__(self, points: object, names: Sequence[str] | None = None) -> None:
-        values, names = _as_candidates(points, names)
+    def __init__(
+        self, points: object, names: Sequence[str] | None = None, log: bool | Sequence[bool] | None = None
+    ) -> None:
+        table = points if isinstance(points, Table) else read_table(points, names)
+        values = table.values
         first = RowIndex(values).first()
         self._rows: Integers | None = None  # user's row of each point; None when row k is point k
         if len(first) < len(values):
             self._rows, values = first, values[first]
         values.flags.writeable = False
         self._values = values
-        self._names = names
-        low, high = values.min(axis=0).tolist(), values.max(axis=0).tolist()
-        self._columns = [Real(lo, hi) if lo < hi else None for lo, hi in zip(low, high, strict=True)]
+        self._names = table.names
+        self._integers = table.integers
+        self._dimensions = _as_dimensions(table, values, _as_logs(log, table))
+        widths = [1 if dimension is None else dimension.width for dimension in self._dimensions]
+        self._stops = [int(stop) for stop in np.cumsum(widths)]
         self._points = self.encode(values)
         self._points.flags.writeable = False
         self._index = RowIndex(self._points)
 
     @property
     def dim(self) -> int:
-        return len(self._names)
+        return self._stops[-1]
 
     @property
     def names(self) -> tuple[str, ...]:
         return self._names
+
+    @property
+    def dimensions(self) -> tuple[Real | Categorical | None, ...]:
+        """What each column holds: numbers, categories, or one number only."""
+        return self._dimensions
+
+    @property
+    def blocks(self) -> tuple[Block, ...]:
+        """Which unit coordinates belong to each column."""
+        each = zip([0, *self._stops[:-1]], self._stops, self._dimensions, strict=True)
+        return tuple(Block(start, stop, None if one is None else one.levels) for start, stop, one in each)
+
+    @property
+    def named(self) -> bool:
+        """Whether some columns hold no numbers: functions are then given params."""
+        return any(isinstance(dimension, Categorical) for dimension in self._dimensions)
 
     @property
     def points(self) -> Array:
@@ -68,26 +94,57 @@ class FiniteSet:
                 raise DomainError(f"x must have exactly the keys {list(self._names)}, got {show(list(x))}")
             x = [x[name] for name in self._names]
         try:
-            point = np.atleast_1d(real_array(x, "x"))
+            point = self._from_user(x)
         except InputError as error:
             raise DomainError(str(error)) from None
-        if point.shape != (self.dim,):
-            raise DomainError(
-                f"x must have shape ({self.dim},), one value per column ({', '.join(self._names)}), "
-                f"got shape {point.shape}"
-            )
         position = self._index.find(self.encode(point[None]))[0]
         if position >= 0 and (self._values[position] == point).all():
             return point
         if np.logical_and.reduce(self._values == point, axis=1).any():  # one of several with the same scaled values
             return point
-        raise DomainError(f"x must be one of the {len(self)} candidates, got {point.tolist()}")
+        raise DomainError(f"x must be one of the {len(self)} candidates, got {show(self.params(point))}")
+
+    def _from_user(self, x: object) -> Array:
+        """User units from values of the table in a list, or from an array of user units such as trial.x."""
+        raw: Any = np.asarray(x) if hasattr(x, "to_numpy") else x
+        if isinstance(raw, np.ndarray) and raw.dtype.kind not in "iuf":
+            raw = raw.tolist()
+        listed = self.named and isinstance(raw, list | tuple)
+        point = np.empty(len(raw)) if listed else np.atleast_1d(real_array(raw, "x"))
+        if point.shape != (len(self._names),):
+            raise DomainError(
+                f"x must have shape ({len(self._names)},), one value per column ({', '.join(self._names)}), "
+                f"got shape {point.shape}"
+            )
+        for j, (name, dimension) in enumerate(zip(self._names, self._dimensions, strict=True)):
+            if not isinstance(dimension, Categorical):
+                point[j] = real_number(raw[j], name) if listed else point[j]
+            elif listed:
+                point[j] = dimension.validate(raw[j], name)
+            elif not dimension.admits(point[j]):
+                raise DomainError(
+                    f"an array must hold places among the choices, as trial.x does, got {point[j]} for {name}; give "
+                    "values as {name: value}"
+                )
+        return point
+
+    def params(self, x: Array) -> dict[str, Any]:
+        """The values of a point (d,) in user units by name, as they are in the user's table."""
+        named: dict[str, Any] = {}
+        for name, dimension, whole, value in zip(
+            self._names, self._dimensions, self._integers, x.tolist(), strict=True
+        ):
+            if isinstance(dimension, Categorical):
+                named[name] = dimension.native(value)
+            else:
+                named[name] = int(value) if whole and value.is_integer() else value
+        return named
 
     def encode(self, x: Array) -> Array:
-        u = np.full(x.shape, 0.5)
-        for j, column in enumerate(self._columns):
-            if column is not None:
-                u[:, j] = column.encode(x[:, j])[:, 0]
+        u = np.full((len(x), self._stops[-1]), 0.5)
+        for j, (block, dimension) in enumerate(zip(self.blocks, self._dimensions, strict=True)):
+            if dimension is not None:
+                u[:, block.coordinates] = dimension.encode(x[:, j])
         return u
 
     def decode(self, u: Array) -> Array:
@@ -116,34 +173,51 @@ class FiniteSet:
         return positions
 
     def describe(self) -> Mapping[str, Any]:
-        return {"kind": "finite", "names": list(self._names), "points": self._values.tolist()}
+        return {**self.describe_columns(), "points": self._values.tolist()}
+
+    def describe_columns(self) -> dict[str, Any]:
+        """What defines X but for the points."""
+        named = list(zip(self._names, self._dimensions, strict=True))
+        described: dict[str, Any] = {
+            "kind": "finite",
+            "names": list(self._names),
+            "integers": [name for name, whole in zip(self._names, self._integers, strict=True) if whole],
+        }
+        choices = {name: list(one.choices) for name, one in named if isinstance(one, Categorical)}
+        logs = [name for name, one in named if isinstance(one, Real) and one.log]
+        return {**described, **({"choices": choices} if choices else {}), **({"log": logs} if logs else {})}
 
     def __repr__(self) -> str:
         return f"FiniteSet({len(self)} points of {', '.join(self._names)})"
 
 
-def _as_candidates(points: object, given: object) -> tuple[Array, tuple[str, ...]]:
-    """The rows as float64 (N, d), and the names of the columns."""
-    names: tuple[str, ...] | None = None
-    if hasattr(points, "columns") and hasattr(points, "to_numpy"):  # a DataFrame; pandas need not be installed
-        names = tuple(str(column) for column in points.columns)
-        points = points.to_numpy()
-    values = real_array(points, "candidates")
-    if values.ndim == 1:
-        values = values[:, None]
-    if values.ndim != 2 or 0 in values.shape:
-        raise InputError(
-            f"candidates must have shape (N, d), one point per row, with N and d at least 1, got {values.shape}"
-        )
-    bad = np.flatnonzero(~np.logical_and.reduce(np.isfinite(values), axis=1))
-    if len(bad):
-        raise InputError(f"candidates must be finite, got {values[bad[0]].tolist()} in row {bad[0]}")
-    d = values.shape[1]
-    if given is not None:
-        if not isinstance(given, list | tuple) or len(given) != d or not all(isinstance(n, str) and n for n in given):
-            raise InputError(f"names must be a list of {d} strings, one per column, got {show(given)}")
-        names = tuple(given)
-    names = names or tuple(f"x{j}" for j in range(d))
-    if len(set(names)) < len(names):
-        raise InputError(f"names of columns must be unique, got {list(names)}")
-    return values, names
+def _as_logs(given: object, table: Table) -> list[bool]:
+    """Whether each column has a log scale."""
+    d = len(table.names)
+    numbers = [choices is None for choices in table.choices]
+    if not isinstance(given, list | tuple | np.ndarray):
+        return [check_log(False if given is None else given) and number for number in numbers]
+    if len(given) != d:
+        raise InputError(f"log must be True, False or {d} of them, one per column, got {show(given)}")
+    logs = [check_log(one) for one in given]
+    for name, log, number in zip(table.names, logs, numbers, strict=True):
+        if log and not number:
+            raise InputError(f"log must be False for a column that holds no numbers, got True for {name}")
+    return logs
+
+
+def _as_dimensions(table: Table, values: Array, logs: Sequence[bool]) -> tuple[Real | Categorical | None, ...]:
+    """How each column is scaled."""
+    dimensions: list[Real | Categorical | None] = []
+    low, high = values.min(axis=0).tolist(), values.max(axis=0).tolist()
+    for name, choices, lo, hi, log in zip(table.names, table.choices, low, high, logs, strict=True):
+        if choices is not None:
+            dimensions.append(choices)
+        elif lo < hi:
+            try:
+                dimensions.append(Real(lo, hi, log))
+            except InputError as error:
+                raise InputError(f"{error} for {name}") from None
+        else:
+            dimensions.append(None)
+    return tuple(dimensions)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,8 @@ from mfopt.checks import real_array, show
 from mfopt.domains.conditions import Conditions
 from mfopt.domains.constraints import Constraint
 from mfopt.domains.dimensions import Dimension, Real
+from mfopt.domains.feasible import read_feasible
+from mfopt.domains.listing import list_points
 from mfopt.domains.sampling import Sampler
 from mfopt.errors import DomainError, InputError
 from mfopt.protocols import Array, Block, BoolArray
@@ -35,6 +38,8 @@ class Product:
         self._conditions = Conditions(self._dimensions, self._names) if conditional else None
         self._continuous = all(isinstance(dimension, Real) for dimension in dimensions) and not self._conditions
         self._constraints: tuple[Constraint, ...] = ()
+        self._feasible = np.empty((0, self._splits[-1]))
+        self._known: list[dict[str, Any]] = []  # the same by name
         self._sampler = Sampler(self)
 
     def _constrain(self, constraints: tuple[Constraint, ...]) -> None:
@@ -47,6 +52,12 @@ class Product:
             for rows in (len(self._dimensions) + 1, 1):
                 constraint.holds(self.decode(np.full((rows, self.dim), 0.5)))
 
+    def _know(self, feasible: object) -> None:
+        """Take points that the user knows to be in X."""
+        x = read_feasible(self, feasible)
+        if len(x):
+            self._feasible, self._known = self.encode(x), [self.params(point) for point in x]
+
     # ------------------------------------------------------------------------------------------ what it is
 
     @property
@@ -58,6 +69,16 @@ class Product:
         return self._constraints
 
     @property
+    def feasible(self) -> Array:
+        """Points of X that the user knows of, (k, dim) in unit coordinates."""
+        return self._feasible
+
+    @property
+    def continuous(self) -> bool:
+        """Whether all parameters are real numbers that always count."""
+        return self._continuous
+
+    @property
     def dim(self) -> int:
         return self._splits[-1]
 
@@ -65,10 +86,10 @@ class Product:
     def names(self) -> tuple[str, ...]:
         return self._names
 
-    @property
-    def points(self) -> None:
-        """None: its points are not listed."""
-        return
+    @cached_property
+    def points(self) -> Array | None:
+        """All points where every parameter is discrete and they are not too many (listing.py); otherwise None."""
+        return None if self._continuous else list_points(self)
 
     @property
     def blocks(self) -> tuple[Block, ...]:
@@ -76,6 +97,11 @@ class Product:
         starts = [0, *self._splits[:-1]]
         each = zip(starts, self._splits, self._dimensions, strict=True)
         return tuple(Block(start, stop, dimension.levels) for start, stop, dimension in each)
+
+    @property
+    def named(self) -> bool:
+        """False: functions are given arrays of user units."""
+        return False
 
     # ------------------------------------------------------------------------------------- the user's values
 
@@ -130,8 +156,7 @@ class Product:
     def _takes_none(self, name: str) -> bool:
         """Whether None is a value of the parameter, and not just a way to say that it does not count."""
         j = self._names.index(name)
-        choices = getattr(self._dimensions[j], "choices", ())
-        return not self._depends(j) or None in choices
+        return not self._depends(j) or None in getattr(self._dimensions[j], "choices", ())
 
     def _encode_values(self, values: Mapping[Any, object]) -> Array:
         """An array of user units; NaN for what is not given."""
@@ -206,20 +231,28 @@ class Product:
                     kept[kept] = constraint.holds(x[kept])
         return kept
 
+    def ends(self) -> tuple[Array, Array]:
+        """The smallest and the largest values in user units, (d,) each, of parameters that are numbers."""
+        return self.decode(np.zeros((1, self.dim)))[0], self.decode(np.ones((1, self.dim)))[0]
+
     def draw(self, n: int, rng: np.random.Generator) -> Array:
         """`n` points, uniform in every parameter, whether or not the constraints hold."""
         v = rng.random((n, len(self._dimensions)))
-        if self._continuous:
-            return v
-        return self.snap(np.hstack([dim.spread(v[:, j]) for j, dim in enumerate(self._dimensions)]))
+        spread = [] if self._continuous else [dim.spread(v[:, j]) for j, dim in enumerate(self._dimensions)]
+        return self.snap(np.hstack(spread)) if spread else v
 
     def sample(self, n: int, rng: np.random.Generator) -> Array:
         """`n` points of X, uniform where that can be had; see sampling.py."""
         return self._sampler.sample(n, rng) if self._constraints else self.draw(n, rng)
 
-    def locate(self, u: Array) -> None:
-        """None: there is no candidate list."""
-        return
+    def locate(self, u: Array) -> int | None:
+        """The row of `points` that u is; None where they are not listed."""
+        return None if self.points is None else self._rows.get(u.tobytes())
+
+    @cached_property
+    def _rows(self) -> dict[bytes, int]:
+        """The row of each of the points."""
+        return {} if self.points is None else {u.tobytes(): row for row, u in enumerate(self.points)}
 
     def _depends(self, j: int) -> bool:
         """Whether parameter j may be inactive."""
@@ -234,6 +267,7 @@ class Product:
             "kind": kind,
             "dimensions": [{"name": name, **dimension.describe()} for name, dimension in named],
             "constraints": [dict(constraint.describe()) for constraint in self._constraints],
+            **({"feasible": [dict(point) for point in self._known]} if self._known else {}),
         }
 
 
@@ -250,7 +284,9 @@ def _nan_as_none(value: object) -> object:
 def _as_values(x: object, names: Sequence[str]) -> Sequence[object] | Array:
     """One entry per parameter: native values in a list, or user units in a float array."""
     d = len(names)
-    if isinstance(x, np.ndarray) and x.dtype == object:
+    if hasattr(x, "to_numpy"):  # a row of a table
+        x = x.to_numpy()
+    if isinstance(x, np.ndarray) and x.dtype.kind not in "iuf":
         x = x.tolist()
     if isinstance(x, list | tuple):
         shape: tuple[int, ...] = (len(x),)

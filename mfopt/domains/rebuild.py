@@ -16,17 +16,22 @@ _KINDS = {"real": Real, "integer": Integer, "ordinal": Ordinal, "categorical": C
 def rebuild_product(spec: Mapping[str, Any]) -> Box | Space | None:
     """The domain that `describe` described; None where it has functions or objects, which no description holds."""
     constraints = spec.get("constraints", [])
-    if spec["kind"] not in ("box", "space") or any(one["kind"] != "linear" for one in constraints):
+    dimensions = rebuild_dimensions(spec)
+    if dimensions is None or any(one["kind"] != "linear" for one in constraints):
         return None
-    if any(one["kind"] not in _KINDS for one in spec["dimensions"]):
-        return None
-    names = [one["name"] for one in spec["dimensions"]]
-    dimensions = [_rebuild_dimension(one) for one in spec["dimensions"]]
     linear = _rebuild_linear(constraints) if constraints else None
+    feasible = spec.get("feasible")
     if spec["kind"] == "box":
-        reals = [dimension for dimension in dimensions if isinstance(dimension, Real)]
-        return Box(reals, names=names, constraints=linear)
-    return Space(dict(zip(names, dimensions, strict=True)), constraints=linear)
+        reals = [dimension for dimension in dimensions.values() if isinstance(dimension, Real)]
+        return Box(reals, names=list(dimensions), constraints=linear, feasible=feasible)
+    return Space(dimensions, constraints=linear, feasible=feasible)
+
+
+def rebuild_dimensions(spec: Mapping[str, Any]) -> dict[str, Dimension] | None:
+    """The parameters that a description of a box or a space holds; None where it describes something else."""
+    if spec["kind"] not in ("box", "space") or any(one["kind"] not in _KINDS for one in spec["dimensions"]):
+        return None
+    return {one["name"]: _rebuild_dimension(one) for one in spec["dimensions"]}
 
 
 def _rebuild_dimension(spec: Mapping[str, Any]) -> Dimension:

@@ -32,19 +32,21 @@ class Space(Product):
     parameters   a pair (lo, hi) stands for Real(lo, hi), a list for Categorical(list)
     constraints  one of, or a list of: functions that take the values of one point by name and return True or False;
                  SciPy's LinearConstraint and NonlinearConstraint where every parameter is a number that always counts
+    feasible     a point of X, or several, where X is so small that random points do not find it
 
     A parameter with `when` counts only where the parameters that it names have these values; elsewhere it is neither
     handed out nor looked at. `trial.params` has the values by name. `trial.x` has them as numbers: a category, or an
     ordinal that is no number, as its place in its list, one that does not count as NaN.
     """
 
-    def __init__(self, parameters: Mapping[str, object], constraints: object = None) -> None:
+    def __init__(self, parameters: Mapping[str, object], constraints: object = None, feasible: object = None) -> None:
         if not isinstance(parameters, Mapping) or not parameters:
             raise InputError(f"a space must be a dict with at least one parameter, got {show(parameters)}")
         dimensions = [_as_dimension(name, one) for name, one in parameters.items()]
         super().__init__(dimensions, list(parameters))
         each = constraints if isinstance(constraints, Sequence) and not isinstance(constraints, str) else [constraints]
         self._constrain(tuple(self._as_constraint(one) for one in each if one is not None))
+        self._know(feasible)
 
     def _as_constraint(self, given: object) -> Constraint:
         if callable(given):
@@ -55,6 +57,11 @@ class Space(Product):
                 f"{{name: value}}, got {show(given)}"
             )
         return as_constraint(given, len(self._dimensions))
+
+    @property
+    def named(self) -> bool:
+        """True: functions are given params."""
+        return True
 
     def describe(self) -> Mapping[str, Any]:
         return self._describe("space")

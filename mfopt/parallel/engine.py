@@ -18,16 +18,17 @@ import queue
 import time
 import warnings
 from collections.abc import Callable, Sequence
-from concurrent.futures import CancelledError, Future
+from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Any
 
+from mfopt.domains.params import argument_of
 from mfopt.errors import (
     AlreadyTold,
     EvaluationError,
     EvaluationTimeout,
-    ExecutorError,
     Exhausted,
+    LeaseLost,
     NewerSchema,
     NotAStorage,
     StorageDamaged,
@@ -35,11 +36,12 @@ from mfopt.errors import (
     UnknownStudy,
 )
 from mfopt.optimizer import Optimizer
-from mfopt.parallel.evaluation import Failure, Function, Outcome, is_loss
+from mfopt.parallel.evaluation import Evaluation, Failure, Function, Outcome, take_outcome
 from mfopt.parallel.leases import renew_leases
 from mfopt.parallel.pools import Pool
 from mfopt.parallel.progress import Progress
 from mfopt.parallel.rules import Rules
+from mfopt.parallel.simulator import Simulator
 from mfopt.parallel.status import Status
 from mfopt.protocols import Array
 from mfopt.run.trial import Trial
@@ -47,7 +49,9 @@ from mfopt.run.trial import Trial
 Callback = Callable[[Optimizer, Trial, "float | None"], Any]
 
 _LASTING = (StorageDamaged, NotAStorage, NewerSchema, UnknownStudy)  # no repetition helps against these
+_TURN = 0.25  # seconds after which it is looked again which evaluations have begun
 _PATIENCE = 300.0  # seconds for which a tell that the storage refuses is repeated
+_TURN = 0.25  # seconds after which it is looked again which evaluations have begun
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 10.0  # seconds between repetitions
 
 
@@ -67,8 +71,15 @@ class _Task:
 
     trial: Trial
     tries: int = 0
-    deadline: float = math.inf
+    started: float = 0.0  # when it was handed to the pool
     future: Future[Outcome] = field(default_factory=Future)
+
+    @property
+    def began(self) -> float:
+        """When the evaluation began to run; inf while it waits in the pool."""
+        if not isinstance(self.future, Evaluation):  # of an executor that does not tell
+            return self.started
+        return math.inf if self.future.began is None else self.future.began
 
 
 class Engine:
@@ -161,11 +172,18 @@ class Engine:
                 self._refusal = error
                 return None
             if task.trial.id in self._held:  # its lease had run out, but it is with us
+                self._take_over(task.trial)
                 continue
             self._held.add(task.trial.id)
             if self._has_room(task.trial.fidelity):
                 return task
             self._waiting.append(task)
+
+    def _take_over(self, trial: Trial) -> None:
+        """The same trial once more: what we are at is held under its new claim from now on."""
+        for task in [*self._waiting, *self._running.values()]:
+            if task.trial.id == trial.id:
+                task.trial = trial
 
     def _has_room(self, m: int) -> bool:
         """Whether one more evaluation of fidelity m may run."""
@@ -174,39 +192,54 @@ class Engine:
 
     def _start(self, task: _Task) -> None:
         trial = task.trial
-        what = f"the value of function {trial.fidelity} at {trial.x.tolist()}"
+        function = self._functions[trial.fidelity]
+        domain = self._optimizer.domain
+        given = (
+            function.rename(trial.params, domain.names)  # a program is always given names and native values
+            if isinstance(function, Simulator)
+            else argument_of(domain, trial.x)
+        )
+        shown = given if isinstance(given, dict) else given.tolist()
         task.tries += 1
-        task.future = self._pool.submit(self._functions[trial.fidelity], trial.x.copy(), what)
-        task.deadline = time.monotonic() + self._rules.timeouts[trial.fidelity]
+        task.started = time.monotonic()
+        task.future = self._pool.submit(function, given, f"the value of function {trial.fidelity} at {shown}")
         self._running[task.future] = task
         task.future.add_done_callback(self._done.put)
 
     # ------------------------------------------------------------------------------------------ collecting
 
     def _collect(self) -> None:
-        """Wait until an evaluation ends or runs out of time, and deal with it."""
-        nearest = min((task.deadline for task in self._running.values()), default=self._deadline)
-        wait = None if nearest == math.inf else max(nearest - time.monotonic(), 0.0)
-        try:
-            future = self._done.get(timeout=wait)
-        except queue.Empty:
-            self._expire()
+        """Wait until an evaluation ends or runs out of time, or the number of workers changes, and deal with it."""
+        workers = self._pool.workers
+        while True:
+            soonest = min(map(self._deadline_of, self._running.values()), default=self._deadline)
+            try:
+                future = self._done.get(timeout=min(max(soonest - time.monotonic(), 0.0), _TURN))
+            except queue.Empty:
+                if self._expire() or self._pool.workers != workers or (not self._running and self._is_over()):
+                    return
+                continue
+            task = self._running.pop(future, None)
+            if task is None:
+                self._hung.pop(future, None)  # its worker is free again; the value comes too late
+            else:
+                self._finish(task, take_outcome(future))
             return
-        task = self._running.pop(future, None)
-        if task is None:
-            self._hung.pop(future, None)  # its worker is free again; the value comes too late
-        else:
-            self._finish(task, _take_outcome(future))
 
-    def _expire(self) -> None:
-        """Give up the evaluations that have run out of time."""
+    def _deadline_of(self, task: _Task) -> float:
+        return task.began + self._rules.timeouts[task.trial.fidelity]
+
+    def _expire(self) -> bool:
+        """Give up the evaluations that have run out of time; whether there were any."""
         now = time.monotonic()
-        for task in [task for task in self._running.values() if task.deadline <= now]:
+        late = [task for task in self._running.values() if self._deadline_of(task) <= now]
+        for task in late:
             del self._running[task.future]
             if not self._pool.abandon(task.future):
                 self._hung[task.future] = task
             seconds = self._rules.timeouts[task.trial.fidelity]
             self._finish(task, Failure(EvaluationTimeout(f"an evaluation may take {seconds:g} s and took longer")))
+        return bool(late)
 
     def _finish(self, task: _Task, outcome: Outcome) -> None:
         """Tell the outcome, or put the task back to be tried again."""
@@ -236,7 +269,8 @@ class Engine:
     def _tell_optimizer(self, trial: Trial, y: float | None) -> bool:
         """Tell the optimiser, retrying while the storage may recover: the evaluation has been paid for.
 
-        False when our lease ran out and another process told the trial first.
+        False when our lease ran out and another process told the trial first, or has it now and will say itself whether
+        it failed.
         """
         pause, give_up = _FIRST_PAUSE, math.inf
         while True:
@@ -244,6 +278,8 @@ class Engine:
                 self._optimizer.tell(trial, y, "ok" if y is not None else "failed")
             except AlreadyTold:
                 return give_up < math.inf  # then it was written in spite of the error
+            except LeaseLost:
+                return False
             except _LASTING:
                 raise
             except StorageError as error:
@@ -285,15 +321,3 @@ class Engine:
             f"no worker left: {len(self._hung)} evaluations past their timeout still hold theirs, "
             f"and the executor has {self._pool.workers} that can be used"
         )
-
-
-def _take_outcome(future: Future[Outcome]) -> Outcome:
-    """What an evaluation came to; an ExecutorError when the pool is at fault."""
-    try:
-        return future.result()
-    except ExecutorError:
-        raise
-    except (Exception, CancelledError) as error:
-        if is_loss(error):
-            return Failure(error)
-        raise ExecutorError(f"the executor gave up an evaluation: {type(error).__name__}: {error}") from error

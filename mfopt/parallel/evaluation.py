@@ -5,15 +5,16 @@ from __future__ import annotations
 import pickle
 import traceback
 from collections.abc import Callable
-from concurrent.futures import Future
+from concurrent.futures import CancelledError, Future
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 from mfopt.checks import objective_value, show
 from mfopt.errors import EvaluationError, ExecutorError, WorkerLost
 from mfopt.protocols import Array
 
-Function = Callable[[Array], Any]
+Point: TypeAlias = Array | dict[str, Any]  # what a function is given: x in user units, or params
+Function = Callable[[Any], Any]  # of a Point
 
 
 @dataclass(frozen=True)
@@ -30,14 +31,28 @@ class Failure:
 Outcome = float | Failure
 
 
-def begin_future() -> Future[Outcome]:
-    """A future whose evaluation is at work, so that it cannot be cancelled."""
-    future: Future[Outcome] = Future()
-    future.set_running_or_notify_cancel()
-    return future
+class Evaluation(Future[Outcome]):
+    """The future of an evaluation that a pool of ours runs. It cannot be cancelled, only abandoned."""
+
+    def __init__(self, began: float | None = None) -> None:
+        super().__init__()
+        self.set_running_or_notify_cancel()
+        self.began = began  # when it began to run, on the clock time.monotonic; None while it waits for a worker
 
 
-def evaluate(function: Function, x: Array, what: str) -> Outcome:
+def take_outcome(future: Future[Outcome]) -> Outcome:
+    """What an evaluation came to; an ExecutorError when the pool is at fault."""
+    try:
+        return future.result()
+    except ExecutorError:
+        raise
+    except WorkerLost as error:
+        return Failure(error)
+    except (Exception, CancelledError) as error:
+        raise ExecutorError(f"the executor gave up an evaluation: {type(error).__name__}: {error}") from error
+
+
+def evaluate(function: Function, x: Point, what: str) -> Outcome:
     """The function's value, if it is one."""
     try:
         return objective_value(function(x), what)
@@ -45,7 +60,7 @@ def evaluate(function: Function, x: Array, what: str) -> Outcome:
         return Failure(exception)
 
 
-def evaluate_far(function: Function, x: Array, what: str) -> Outcome:
+def evaluate_far(function: Function, x: Point, what: str) -> Outcome:
     """The same in another process: only what certainly can be sent back is sent back."""
     try:
         outcome = evaluate(function, x, what)
@@ -74,12 +89,7 @@ def evaluate_pickled(task: bytes) -> Outcome:
     return evaluate_far(function, x, what)
 
 
-def is_loss(error: BaseException) -> bool:
-    """Whether the worker died, rather than the pool failed. KilledWorker is Dask's word for it."""
-    return isinstance(error, WorkerLost) or type(error).__name__ == "KilledWorker"
-
-
-def pickle_task(function: Function, x: Array, what: str, dumps: Callable[[object], bytes] = pickle.dumps) -> bytes:
+def pickle_task(function: Function, x: Point, what: str, dumps: Callable[[object], bytes] = pickle.dumps) -> bytes:
     """What evaluate_pickled takes; an ExecutorError when it cannot be made."""
     try:
         return dumps((function, x, what))

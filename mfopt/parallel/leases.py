@@ -22,7 +22,8 @@ def renew_leases(optimizer: Optimizer, held: Set[int]) -> Iterator[None]:
     def renew() -> None:
         while not over.wait(lease / 3):
             for id in list(held):
-                # Told meanwhile, or a storage that is busy: the next turn comes before the lease runs out.
+                # Told meanwhile, or a storage that is busy: the next turn comes before the lease runs out. A trial that
+                # was handed out again is not ours any more; its value will do if it comes first.
                 with suppress(MfoptError):
                     optimizer.renew(id)
 

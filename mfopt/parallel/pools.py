@@ -7,8 +7,9 @@
     DaskPool       a distributed.Client, many machines: dask_pool.py
 
 A pool turns a function and a point into a Future of an Outcome: a finite number, or a Failure that says why there is
-none. An exception of the Future itself is the pool's: the loss of a worker (evaluation.is_loss) concerns it alone,
-anything else means that the pool cannot work at all.
+none. An exception of the Future itself is the pool's: a WorkerLost concerns this evaluation alone, anything else means
+that the pool cannot work at all. A Future that is an Evaluation says when it began to run; the time of any other counts
+from its submission.
 """
 
 from __future__ import annotations
@@ -16,17 +17,19 @@ from __future__ import annotations
 import concurrent.futures
 import os
 import threading
+import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from mfopt.checks import integer, show
 from mfopt.errors import ExecutorError, InputError
 from mfopt.parallel.evaluation import (
+    Evaluation,
     Failure,
     Function,
     Outcome,
-    begin_future,
+    Point,
     evaluate,
     evaluate_far,
     evaluate_pickled,
@@ -34,7 +37,8 @@ from mfopt.parallel.evaluation import (
 )
 from mfopt.parallel.process_pool import ProcessPool
 from mfopt.parallel.simulator import Simulator
-from mfopt.protocols import Array
+
+_T = TypeVar("_T")
 
 
 class Pool(Protocol):
@@ -42,9 +46,9 @@ class Pool(Protocol):
 
     @property
     def workers(self) -> int:
-        """How many evaluations may run at once; falls when workers are lost for good."""
+        """How many evaluations may run at once; falls when workers are lost for good, may rise when they return."""
 
-    def submit(self, function: Function, x: Array, what: str) -> Future[Outcome]:
+    def submit(self, function: Function, x: Point, what: str) -> Future[Outcome]:
         """Start an evaluation of function(x), whose value is called `what` in messages."""
 
     def abandon(self, future: Future[Outcome]) -> bool:
@@ -93,7 +97,7 @@ class InlinePool:
 
     workers = 1
 
-    def submit(self, function: Function, x: Array, what: str) -> Future[Outcome]:
+    def submit(self, function: Function, x: Point, what: str) -> Future[Outcome]:
         future: Future[Outcome] = Future()
         future.set_result(evaluate(function, x, what))
         return future
@@ -115,8 +119,8 @@ class ThreadPool:
     def __init__(self, workers: int) -> None:
         self.workers = workers
 
-    def submit(self, function: Function, x: Array, what: str) -> Future[Outcome]:
-        future = begin_future()
+    def submit(self, function: Function, x: Point, what: str) -> Future[Outcome]:
+        future = Evaluation(time.monotonic())
 
         def work() -> None:
             try:
@@ -146,7 +150,7 @@ class ExecutorPool:
         # Such a pool breaks when its processes cannot unpickle something, and reports late what it cannot pickle.
         self._pickles = isinstance(executor, concurrent.futures.ProcessPoolExecutor)
 
-    def submit(self, function: Function, x: Array, what: str) -> Future[Outcome]:
+    def submit(self, function: Function, x: Point, what: str) -> Future[Outcome]:
         if self._pickles:
             return submit_to(self._executor, evaluate_pickled, pickle_task(function, x, what))
         return submit_to(self._executor, evaluate_far, function, x, what)
@@ -158,10 +162,10 @@ class ExecutorPool:
         pass
 
 
-def submit_to(executor: Any, work: Callable[..., Outcome], *arguments: object, **options: object) -> Future[Outcome]:
+def submit_to(executor: Any, work: Callable[..., _T], *arguments: object, **options: object) -> Future[_T]:
     """The future of a call; an ExecutorError if the executor does not take it."""
     try:
-        future: Future[Outcome] = executor.submit(work, *arguments, **options)
+        future: Future[_T] = executor.submit(work, *arguments, **options)
     except Exception as error:
         raise ExecutorError(f"the executor refused an evaluation: {type(error).__name__}: {error}") from error
     return future

@@ -9,8 +9,11 @@ progress.
 from __future__ import annotations
 
 import multiprocessing
+import os
 import pickle
+import queue
 import threading
+import time
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass
@@ -19,8 +22,8 @@ from multiprocessing.process import BaseProcess
 from typing import Any
 
 from mfopt.errors import ExecutorError, WorkerLost
-from mfopt.parallel.evaluation import Function, Outcome, begin_future, evaluate_pickled, pickle_task
-from mfopt.protocols import Array
+from mfopt.parallel.evaluation import Evaluation, Function, Outcome, Point, evaluate_pickled, pickle_task
+from mfopt.parallel.orphans import die_with_parent
 
 _PATIENCE = 10.0  # seconds for a process to end
 
@@ -52,9 +55,9 @@ class ProcessPool:
         self._busy: dict[Future[Outcome], _Worker] = {}
         self._lock = threading.Lock()
 
-    def submit(self, function: Function, x: Array, what: str) -> Future[Outcome]:
+    def submit(self, function: Function, x: Point, what: str) -> Future[Outcome]:
         task = pickle_task(function, x, what)
-        future = begin_future()
+        future = Evaluation()
         with self._lock:
             worker = self._idle.pop() if self._idle else self._start_worker()
             self._busy[future] = worker
@@ -63,17 +66,18 @@ class ProcessPool:
 
     def _start_worker(self) -> _Worker:
         ours, theirs = self._context.Pipe()
-        process = self._context.Process(target=_serve, args=(theirs,))
+        process = self._context.Process(target=_serve, args=(theirs, os.getpid()))
         process.start()
         theirs.close()  # now the end of the process is the end of the pipe
         return _Worker(process, ours)
 
-    def _exchange(self, worker: _Worker, task: bytes, future: Future[Outcome]) -> None:
+    def _exchange(self, worker: _Worker, task: bytes, future: Evaluation) -> None:
         """Send the task and wait for its outcome."""
         try:
             if not worker.began:
                 worker.connection.recv_bytes()
                 worker.began = True
+            future.began = time.monotonic()
             worker.connection.send_bytes(task)
             outcome = pickle.loads(worker.connection.recv_bytes())
         except Exception as exception:
@@ -120,14 +124,31 @@ def _describe_loss(worker: _Worker) -> Exception:
     )
 
 
-def _serve(connection: Connection[Any, Any]) -> None:
+def _serve(connection: Connection[Any, Any], parent: int) -> None:
     """The life of a worker process: outcomes for tasks until the pipe is closed."""
-    with suppress(EOFError, OSError, KeyboardInterrupt):
+    die_with_parent(parent)
+    tasks: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
+    idle = threading.Event()
+    threading.Thread(target=_receive, args=(connection, tasks, idle), daemon=True).start()
+    with suppress(OSError, KeyboardInterrupt):
+        idle.set()
         connection.send_bytes(b"ready")
-        while True:
-            task = connection.recv_bytes()
+        while (task := tasks.get()) is not None:
             try:
                 answer: object = evaluate_pickled(task)
             except ExecutorError as error:
                 answer = error
+            idle.set()
             connection.send_bytes(pickle.dumps(answer))
+
+
+def _receive(connection: Connection[Any, Any], tasks: queue.SimpleQueue[bytes | None], idle: threading.Event) -> None:
+    """Take in tasks. When the pipe closes during an evaluation, the process at its other end was killed: end too."""
+    with suppress(EOFError, OSError):
+        while True:
+            task = connection.recv_bytes()
+            idle.clear()
+            tasks.put(task)
+    if not idle.is_set():
+        os._exit(1)
+    tasks.put(None)

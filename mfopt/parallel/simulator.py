@@ -10,13 +10,16 @@ import signal
 import subprocess
 import threading
 import weakref
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
 from mfopt.checks import real_number, show
 from mfopt.errors import EvaluationError, EvaluationTimeout, InputError
+from mfopt.parallel.orphans import Guard
 from mfopt.protocols import Array
+
+_GUARD = Guard()  # of all programs that this process runs
 
 
 class Simulator:
@@ -29,9 +32,12 @@ class Simulator:
     name       name of the fidelity, passed on too
     timeout    seconds; a program that takes longer is killed with all that it has started
 
-    It reads one JSON object from stdin, {"x": {name: value, ...}, "fidelity": 0, "name": "coarse"}, and prints the
-    value as the last line of stdout: a number, or a JSON object with a number "value". Whatever it prints before is
-    ignored. Any other last line, and an exit code other than 0, is an EvaluationError with the last line of stderr.
+    A program does not outlive the process that started it, even if that is killed (not on Windows).
+
+    It reads one JSON object from stdin, {"x": {name: value, ...}, "fidelity": 0, "name": "coarse"}, in which x is
+    trial.params: integers are integers, categories strings, what does not count is left out. It prints the value as the
+    last line of stdout: a number, or a JSON object with a number "value". Whatever it prints before is ignored. Any
+    other last line, and an exit code other than 0, is an EvaluationError with the last line of stderr.
     """
 
     def __init__(
@@ -67,8 +73,15 @@ class Simulator:
         """Kill every run that is under way."""
         _kill_all(self._running, self._starting)
 
-    def __call__(self, x: Array) -> float:
-        given = {"x": dict(zip(self.names, x.tolist(), strict=True)), "fidelity": self.fidelity, "name": self.name}
+    def rename(self, params: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
+        """The params of a domain whose parameters have these names, by the program's own names for them."""
+        own = dict(zip(names, self.names, strict=True))
+        return {own[name]: value for name, value in params.items()}
+
+    def __call__(self, x: Array | Mapping[str, Any]) -> float:
+        """The value at a point: params, as a loop gives it, or an array (d,) in the order of the names."""
+        values = x if isinstance(x, Mapping) else dict(zip(self.names, x.tolist(), strict=True))
+        given = {"x": values, "fidelity": self.fidelity, "name": self.name}
         with self._starting:
             process = subprocess.Popen(
                 self.command,
@@ -80,6 +93,7 @@ class Simulator:
                 start_new_session=True,  # so that it can be killed with its children
             )
             self._running.add(process)
+            _GUARD.add(process.pid)
         try:
             with process:  # closes the pipes and waits
                 try:
@@ -91,6 +105,7 @@ class Simulator:
             raise EvaluationTimeout(f"{self.command[0]} may take {self.timeout:g} s and took longer") from None
         finally:
             self._running.discard(process)
+            _GUARD.discard(process.pid)
         if process.returncode != 0:
             raise EvaluationError(f"{self.command[0]} ended with {_describe_code(process.returncode)}{_last_line(err)}")
         return _read_value(out, self.command[0])

@@ -8,10 +8,10 @@ from math import inf, sqrt
 
 import numpy as np
 
-from mfopt.analysis.beliefs import Beliefs, fit_beliefs
 from mfopt.checks import direction_sign
 from mfopt.optimizer import Optimizer
 from mfopt.protocols import Array
+from mfopt.run.beliefs import Beliefs, fit_beliefs
 from mfopt.run.reason import Reason
 
 
@@ -50,5 +50,5 @@ def rebuild_belief(optimizer: Optimizer, reasons: Sequence[Reason]) -> Belief:
         beta = reasons[-1].beta
         for m, zeta in zip(reasons[-1].fidelities, reasons[-1].zeta, strict=True):
             zetas[m] = zeta
-    models = fit_beliefs(optimizer, optimizer.surrogates, coupled=True)
+    models = fit_beliefs(optimizer, optimizer.history, optimizer.surrogates, coupled=True)
     return Belief(models, sqrt(beta), tuple(zetas), direction_sign(optimizer.direction))

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 
 from mfopt.optimizer import Optimizer
+from mfopt.plots.axis import Axis
+from mfopt.protocols import Array
 from mfopt.regret import simple_regret
 
 COLOURS = ("#4477aa", "#ccbb44", "#66ccee", "#228833", "#aa3377")  # cheap fidelities, cheapest first
@@ -45,26 +47,56 @@ def _draw_queries(axes: Any, optimizer: Optimizer) -> None:
     names = fidelity_names(optimizer)
     two = len(optimizer.domain.names) == 2
     capital = np.cumsum(history.cost)
+    sides = [Axis(optimizer.domain, j) for j in range(2)] if two else []
     for m, name in enumerate(names):
         rows = history.fidelity == m
-        x, y = (history.x[rows, 0], history.x[rows, 1]) if two else (capital[rows], history.y[rows])
+        x, y = (side.place(history.x[rows, side.j]) for side in sides) if two else (capital[rows], history.y[rows])
+        worked = history.status[rows] == "ok"
         target = m == len(names) - 1
         axes.scatter(
-            x,
-            y,
+            x[worked],
+            y[worked],
             s=36 if target else 14,
             marker="o" if target else ".",
             color=fidelity_colour(m, len(names)),
             label=name,
             zorder=2 + m,
         )
+    places = [side.place(history.x[:, side.j]) for side in sides]
+    draw_failures(axes, optimizer, *(places if two else [capital, None]))
     best = optimizer.best
     if two and best is not None:
-        axes.scatter(*best.x, marker="*", s=260, color="black", zorder=20, label=f"best: {best.y:.6g}")
+        here = [side.place(best.x[side.j : side.j + 1]) for side in sides]
+        axes.scatter(*here, marker="*", s=260, color="black", zorder=20, label=f"best: {best.y:.6g}")
+    recommended = optimizer.recommend_if_noisy()
+    if two and recommended is not None:
+        label = f"recommended: {recommended.mean:.6g} ± {recommended.std:.2g}"
+        here = [side.place(recommended.x[side.j : side.j + 1]) for side in sides]
+        axes.scatter(*here, marker="D", s=90, color="white", edgecolor="black", zorder=21, label=label)
     axes.set_title("Where it queried" if two else "Values")
-    axes.set_xlabel(optimizer.domain.names[0] if two else "capital spent")
-    axes.set_ylabel(optimizer.domain.names[1] if two else "value")
+    if two:
+        sides[0].label(axes, "x")
+        sides[1].label(axes, "y")
+    else:
+        axes.set(xlabel="capital spent", ylabel="value")
     axes.legend(fontsize=8)
+
+
+def draw_failures(axes: Any, optimizer: Optimizer, x: Array, y: Array | None) -> None:
+    """Failed trials as crosses in the colour of their fidelity, at y, or without it along the lower edge."""
+    history, count = optimizer.history, len(optimizer.fidelities)
+    label: str | None = "failed"
+    for m in range(count):
+        rows = (history.fidelity == m) & (history.status == "failed")
+        if not rows.any():
+            continue
+        # With y in units of the axes a cross stays at the edge, whatever is drawn later.
+        transform = axes.transData if y is not None else axes.get_xaxis_transform()
+        axes.scatter(
+            x[rows], np.full(rows.sum(), 0.02) if y is None else y[rows], marker="x", s=30, linewidths=1.2,
+            color=fidelity_colour(m, count), transform=transform, label=label, zorder=10,
+        )  # fmt: skip
+        label = None  # one entry of the legend for all of them
 
 
 def draw_progress(axes: Any, optimizer: Optimizer, optimum: float | None) -> None:
@@ -85,6 +117,10 @@ def draw_progress(axes: Any, optimizer: Optimizer, optimum: float | None) -> Non
         best = (np.maximum if maximise else np.minimum).accumulate(np.where(usable, history.y, worst))
         axes.plot(capital[usable], history.y[usable], ".", color=TARGET, alpha=0.4, label="target values")
         axes.step(capital, best, where="post", color=TARGET, label="best so far")
+        recommended = optimizer.recommend_if_noisy()
+        if recommended is not None:  # the values are noisy, so that the best of them is mostly luck
+            label = f"recommended: {recommended.mean:.6g} ± {recommended.std:.2g}"
+            axes.errorbar(capital[-1], recommended.mean, recommended.std, fmt="D", color="black", label=label)
         axes.legend(fontsize=8)
         axes.set_ylabel("value at the target")
     axes.set_xlabel("capital spent Λ")

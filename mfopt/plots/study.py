@@ -1,8 +1,8 @@
 """The picture of a study (needs `mfopt[plot]`): how it went, and what is believed at its end.
 
     top      best value at the target, queries per fidelity, ζ and γ, each against the capital spent
-    middle   slices of the posterior along one coordinate through the best point, with the bounds φ_m
-    bottom   slices along two coordinates: the target's mean, the bound φ, and the deviation of the target
+    middle   slices of the posterior along one parameter through the best point, with the bounds φ_m
+    bottom   slices along two parameters: the target's mean, the bound φ, and the deviation of the target
 
 What is believed is rebuilt from the history with the study's own kind of model, all fidelities as one process where it
 can be; β and ζ are those of the last reason. Values are not softened here.
@@ -18,13 +18,15 @@ from typing import Any
 import numpy as np
 
 from mfopt.errors import InputError
+from mfopt.hooks import blocks_of
 from mfopt.optimizer import Optimizer
+from mfopt.plots.axis import Axis
 from mfopt.plots.belief import Belief, rebuild_belief
 from mfopt.plots.run import draw_counts, draw_progress, fidelity_colour, fidelity_names
 from mfopt.plots.slices import centre, draw_maps, draw_slice
 from mfopt.run.reason import Reason
 
-_SLICES = 4  # coordinates that are shown at most
+_SLICES = 4  # parameters that are shown at most
 
 
 def plot_study(
@@ -36,7 +38,7 @@ def plot_study(
     """Draw a run into a PNG, SVG or PDF file.
 
     reasons   why each trial was chosen, by its id (Study.reasons)
-    dims      names of the coordinates for the slices; by default those along which a fidelity's mean varies most
+    dims      names of the parameters for the slices; by default those along which a fidelity's mean varies most
     """
     from matplotlib.figure import Figure
 
@@ -44,7 +46,7 @@ def plot_study(
         raise InputError("a study must have values to be drawn, got none")
     shown = [one for one in reasons.values() if isinstance(one, Reason) and one.fidelities]
     belief = rebuild_belief(optimizer, shown)
-    axes_of = _choose_coordinates(optimizer, belief, dims)
+    axes_of = _choose_parameters(optimizer, belief, dims)
     height = 1 + min(len(axes_of), 2)  # one coordinate has no map
     figure = Figure(figsize=(15, 4.2 * height), layout="constrained")
     rows = figure.subfigures(height, 1, squeeze=False)[:, 0]
@@ -63,23 +65,27 @@ def plot_study(
     figure.savefig(path, dpi=100)
 
 
-def _choose_coordinates(optimizer: Optimizer, belief: Belief, dims: Sequence[str] | None) -> list[int]:
-    """The coordinates that are shown, at most _SLICES, in their order; none where they are not those of the models."""
-    names = optimizer.domain.names
+def _choose_parameters(optimizer: Optimizer, belief: Belief, dims: Sequence[str] | None) -> list[int]:
+    """The parameters that are shown, at most _SLICES, in their order; none where the domain does not tell of them."""
+    domain = optimizer.domain
+    names = domain.names
     if dims is not None:
         unknown = [name for name in dims if name not in names]
         if unknown:
             raise InputError(f"coordinates must be among {', '.join(names)}, got {', '.join(unknown)}")
         return [names.index(name) for name in dims][:_SLICES]
-    if optimizer.domain.dim != len(names):
+    if len(blocks_of(domain)) != len(names):
         return []
     best = centre(optimizer)
-    ranges = []
-    for j in range(len(names)):
-        u = np.repeat(best[None], 33, axis=0)
-        u[:, j] = np.linspace(0.0, 1.0, 33)
-        ranges.append(float(np.ptp(belief.at(u)[0], axis=1).max()))
-    return sorted(sorted(range(len(names)), key=lambda j: -ranges[j])[:_SLICES])
+    counts = np.flatnonzero(~np.isnan(domain.decode(best[None])[0])).tolist()
+    ranges = {}
+    for j in counts:
+        axis = Axis(domain, j)
+        values = axis.values(33)
+        u = np.repeat(best[None], len(values), axis=0)
+        axis.put(u, values)
+        ranges[j] = float(np.ptp(belief.at(u)[0], axis=1).max())
+    return sorted(sorted(counts, key=lambda j: -ranges[j])[:_SLICES])
 
 
 def _draw_levels(axes: Any, optimizer: Optimizer, reasons: Mapping[int, Any]) -> None:

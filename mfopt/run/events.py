@@ -34,6 +34,7 @@ class Told:
 
     id: int
     y: float | None  # None: the evaluation failed
+    bound: float | None = None  # of one that failed: its value is known to be no better than this
 
 
 @dataclass(frozen=True, eq=False)

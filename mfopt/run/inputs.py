@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mfopt.checks import LARGEST, integer, objective_value, one_each, one_or_each, real_array, real_number, show
+from mfopt.domains.params import is_frame, params_of_frame
 from mfopt.errors import InputError
 from mfopt.protocols import Array, Domain
 
@@ -22,19 +23,20 @@ class Row(NamedTuple):
     y: float
 
 
-def parse_outcome(outcome: Sequence[Any]) -> tuple[object, float | None]:
-    """The trial of an outcome, (trial, y) or (trial, y, status), and its value; None for one that failed."""
+def parse_outcome(outcome: Sequence[Any]) -> tuple[object, float | None, float | None]:
+    """The trial of an outcome, (trial, y) or (trial, y, status), its value, None for one that failed, and its bound.
+
+    The y of a failed outcome is the bound: the value there is known to be no better.
+    """
     if not isinstance(outcome, list | tuple) or len(outcome) not in (2, 3):
         raise InputError(f"an outcome must be (trial, y) or (trial, y, status), got {show(outcome)}")
     trial, y, status = outcome if len(outcome) == 3 else (*outcome, "ok")
     if status == "failed":
-        if y is not None:
-            raise InputError(f'y must be left out with status="failed", got {show(y)}')
-        return trial, None
+        return trial, None, None if y is None else objective_value(y, 'a bound told with status="failed"')
     if status != "ok":
         raise InputError(f'status must be "ok" or "failed", got {show(status)}')
     try:
-        return trial, objective_value(y, "y")
+        return trial, objective_value(y, "y"), None
     except InputError as error:
         raise InputError(f'{error}; when there is no value use status="failed"') from None
 
@@ -48,8 +50,9 @@ def parse_data(domain: Domain, count: int, x: object, fidelity: object, y: objec
         raise InputError(
             f"y must be finite and at most {LARGEST} in size, got {show(values.tolist())}; leave failed evaluations out"
         )
-    given = [x] if values.ndim == 0 else one_each(x, values.size, "x")
-    levels = [_parse_fidelity(m, count) for m in one_or_each(fidelity, len(given), "fidelity")]
+    points_given = params_of_frame(x) if is_frame(x) else x
+    given = [x] if values.ndim == 0 else one_each(points_given, values.size, "x")
+    levels = [parse_fidelity(m, count) for m in one_or_each(fidelity, len(given), "fidelity")]
     costs = [real_number(c, "cost") + 0.0 for c in one_or_each(0.0 if cost is None else cost, len(given), "cost")]
     points = [domain.validate(row) for row in given]
     units = [u.copy() for u in domain.encode(np.array(points))]
@@ -58,7 +61,8 @@ def parse_data(domain: Domain, count: int, x: object, fidelity: object, y: objec
     return [Row(*row) for row in zip(points, units, levels, costs, values.reshape(-1).tolist(), strict=True)]
 
 
-def _parse_fidelity(m: object, count: int) -> int:
+def parse_fidelity(m: object, count: int) -> int:
+    """The number of a fidelity, of `count`."""
     number = integer(m, "fidelity")
     if not 0 <= number < count:
         raise InputError(f"fidelity must be from 0 to {count - 1}, got {number}")

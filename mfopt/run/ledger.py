@@ -7,11 +7,12 @@ asked. As it enters an event it returns what the strategy is to be shown for it.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
 from mfopt.checks import integer
+from mfopt.domains.params import namer_of
 from mfopt.errors import AlreadyTold, Exhausted, UnknownTrial
 from mfopt.fidelities import Fidelity
 from mfopt.protocols import Array, Domain, Query, Record, View
@@ -39,7 +40,8 @@ class Ledger:
         self._sign = sign
         self._seed = seed
         self.capital = Capital(capital, self.costs)
-        self.history = History(domain.names)
+        self._params_of = namer_of(domain)
+        self.history = History(domain.names, self._params_of)
         self.best: Best | None = None
         self.next_id = 0
         self.exhausted: Exhausted | None = None  # what the strategy last said, until something new is told
@@ -67,12 +69,13 @@ class Ledger:
                 view = self.view()
                 self.exhausted = Exhausted(message, which)
                 return view
-            case Told(id, y):
+            case Told(id, y, bound):
                 trial, query = self._pending.pop(id)
                 self._told.add(id)
                 self.capital.pay(trial.fidelity)
-                self._append(id, trial.x, trial.index, trial.fidelity, y, trial.cost)
-                return Record(id, query.u, query.fidelity, None if y is None else self._sign * y, asked=True)
+                self._append(id, trial.x, trial.index, trial.fidelity, y, trial.cost, bound)
+                value, limit = (None if number is None else self._sign * number for number in (y, bound))
+                return Record(id, query.u, query.fidelity, value, asked=True, bound=limit)
             case Added(id, x, u, m, cost, y):
                 self.next_id = id + 1
                 self.capital.charge(cost)
@@ -85,26 +88,30 @@ class Ledger:
 
     def hand_out(self, event: Asked) -> Trial:
         """Enter an ask that the strategy has just answered itself; the trial that is pending now."""
-        trial = Trial(event.id, event.x, event.fidelity, event.cost, self._domain.locate(event.u), event.reason)
+        index, params = self._domain.locate(event.u), self._params_of(event.x)
+        trial = Trial(event.id, event.x, event.fidelity, event.cost, index, event.reason, params)
         self._pending[event.id] = trial, Query(event.id, event.u, event.fidelity)
         self.capital.promise(event.fidelity)
         self.next_id = event.id + 1
         self._asks += 1
         return trial
 
-    def _append(self, id: int, x: Array, index: int | None, m: int, y: float | None, cost: float) -> None:
-        self.history.append(id, x, m, y, cost)
+    def _append(
+        self, id: int, x: Array, index: int | None, m: int, y: float | None, cost: float, bound: float | None = None
+    ) -> None:
+        self.history.append(id, x, m, y, cost, bound)
         self.exhausted = None
         if m == len(self.costs) - 1:
             self._used.add(index)
             if y is not None and (self.best is None or self._sign * y > self._sign * self.best.y):
-                self.best = Best(x, y, id)
+                self.best = Best(x, y, id, self._params_of(x))
 
     def withdraw(self, id: int) -> None:
-        """Undo the last ask: its trial never reached anybody."""
+        """Undo an ask, the latest that is pending: its trial never reached anybody."""
         trial, _ = self._pending.pop(id)
         self.capital.release(trial.fidelity)
-        self.next_id -= 1
+        if id == self.next_id - 1:  # another thread may have added data since
+            self.next_id -= 1
         self._asks -= 1
 
     # --------------------------------------------------------------------------------------------- what it says
@@ -124,6 +131,14 @@ class Ledger:
         """The pending trials as a strategy sees them."""
         return tuple(query for _, query in self._pending.values())
 
+    def is_pending(self, id: int) -> bool:
+        """Whether the trial of this id was asked and not yet told."""
+        return id in self._pending
+
+    def is_told(self, id: int) -> bool:
+        """Whether the outcome of the trial of this id is known."""
+        return id in self._told
+
     def trial(self, id: int) -> Trial:
         """The pending trial of this id."""
         return self._pending[id][0]
@@ -142,8 +157,8 @@ class Ledger:
             raise UnknownTrial(f"a trial must come from this optimiser, got another one's trial {id}")
         return ours
 
-    def why_done(self, strategy_is_done: Callable[[], bool]) -> Exhausted | None:
-        """Why there is no further trial, or None; the strategy is asked only where X is finite and noise unknown."""
+    def why_done(self) -> Exhausted | None:
+        """Why no further trial can be, by capital and points alone; None where the strategy has the word."""
         left, price = self.capital.remaining, self.costs[-1]
         if left < price:
             return Exhausted(
@@ -156,13 +171,22 @@ class Ledger:
             pending = {trial.index for trial, _ in self._pending.values() if trial.fidelity == target}
             if len(self._used | pending) >= self._size:
                 return Exhausted(f"all {self._size} points of X were queried at the noiseless target", "points")
-        elif self._domain.points is not None and strategy_is_done():
-            return Exhausted(
-                f"all {len(self._domain.points)} points of X were queried at the target, which seems noiseless; "
-                "a positive noise would have them queried again",
-                "points",
-            )
-        return self.exhausted
+        return None
+
+    @property
+    def strategy_judges(self) -> bool:
+        """Whether only the strategy can say that X is used up: X is finite, and its noise is not known."""
+        return self._domain.points is not None and self._size is None
+
+    def used_up(self) -> Exhausted:
+        """Why there is no further trial where the strategy says that X is used up."""
+        points = self._domain.points
+        assert points is not None
+        return Exhausted(
+            f"all {len(points)} points of X were queried at the target, which seems noiseless; "
+            "a positive noise would have them queried again",
+            "points",
+        )
 
 
 class Capital:

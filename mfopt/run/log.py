@@ -10,7 +10,10 @@ from mfopt.run.events import Event
 
 
 class Log(Protocol):
-    """The events of one run in their order, and how many of them this process has seen."""
+    """The events of one run in their order, and how many of them this process has seen.
+
+    Threads take turns, which the session sees to; only `lease`, `renew` and `claim_number` may be used at any time.
+    """
 
     @property
     def durable(self) -> bool:
@@ -35,14 +38,26 @@ class Log(Protocol):
     def write(self, event: Event) -> None:
         """Append an event, which counts as seen; within a transaction."""
 
+    def withdraw(self, events: Sequence[Event]) -> None:
+        """Take back those of these events, of an ask that failed, that no failed transaction has taken back already."""
+
     def count_expired(self) -> int:
         """How many pending trials have a lease that has run out."""
 
-    def claim(self, n: int) -> list[int]:
-        """The ids of at most n trials whose lease has run out, oldest first, now leased to us; in a transaction."""
+    def claim(self, n: int) -> dict[int, int]:
+        """At most n trials whose lease has run out, oldest first, now leased to us: their claim numbers by their ids.
 
-    def renew(self, id: int) -> None:
-        """Start the lease of a pending trial anew."""
+        Within a transaction.
+        """
+
+    def claim_number(self, id: int) -> int | None:
+        """The number under which this process was last handed the trial; None: it was not, or numbers are not kept."""
+
+    def check_claim(self, id: int, claim: int) -> None:
+        """Raise LeaseLost if the trial was handed out again since that claim; in a transaction."""
+
+    def renew(self, id: int, claim: int | None) -> None:
+        """Start the lease of a pending trial anew; LeaseLost if it was handed out again since `claim` (None: any)."""
 
     def close(self) -> None:
         """Let go of what is open; the next call opens it again."""

@@ -28,6 +28,9 @@ class Reason:
     phi: tuple[float, ...] = ()
     gamma: tuple[float, ...] = ()
     bound: str = "upper"
+    far: tuple[int, ...] = ()  # values far below the rest of their fidelity, which count as little below `lowest`
+    lowest: tuple[float, ...] = ()  # the lowest value of the rest
+    failure: float | None = None  # the estimated chance that this evaluation fails; None before the first failure
 
     @property
     def minimum(self) -> int | None:
@@ -43,13 +46,14 @@ class Reason:
             self,
             mean=tuple(-v for v in self.mean),
             phi=tuple(-v for v in self.phi),
+            lowest=tuple(-v for v in self.lowest),
             bound="lower" if self.bound == "upper" else "upper",
         )
 
     def __str__(self) -> str:
         head = f"{self.kind}: fidelity {self.fidelity}, {self.text}"
         if not self.fidelities:
-            return head
+            return "\n".join([head, *("  " + line for line in _show_failure(self.failure))])
         sign = "+" if self.bound == "upper" else "-"
         columns = ("fidelity", "mean μ", "width β½σ", "ζ", f"{self.bound} bound φ = μ {sign} β½σ {sign} ζ", "γ")
         rows: list[tuple[str, ...]] = [columns]
@@ -59,7 +63,9 @@ class Reason:
             rows.append((f"{m}{marks}", *(_show(v) for v in values)))
         tightest = "smallest" if self.bound == "upper" else "largest"
         foot = f"t = {self.t}, β = {self.beta:.4g}; * the {tightest} bound, < the fidelity chosen"
-        return "\n".join([head, *("  " + line for line in align(rows, right=True)), "  " + foot])
+        far = _show_far(self.fidelities, self.far, self.lowest, "below" if self.bound == "upper" else "above")
+        lines = [*align(rows, right=True), foot, *far, *_show_failure(self.failure)]
+        return "\n".join([head, *("  " + line for line in lines)])
 
 
 @dataclass(frozen=True)
@@ -75,10 +81,20 @@ class ImprovementReason:
     fidelities: tuple[int, ...] = ()
     mean: tuple[float, ...] = ()  # μ_m(x)
     sigma: tuple[float, ...] = ()  # σ_m(x)
+    far: tuple[int, ...] = ()  # as in Reason
+    lowest: tuple[float, ...] = ()
+    worse: str = "below"  # where values far from the rest lie
+    failure: float | None = None  # the estimated chance that this evaluation fails; None before the first failure
 
     def negated(self) -> ImprovementReason:
         """The same choice told in the user's unit when the user minimises."""
-        return replace(self, incumbent=-self.incumbent, mean=tuple(-v for v in self.mean))
+        return replace(
+            self,
+            incumbent=-self.incumbent,
+            mean=tuple(-v for v in self.mean),
+            lowest=tuple(-v for v in self.lowest),
+            worse="above" if self.worse == "below" else "below",
+        )
 
     def __str__(self) -> str:
         rows = [("fidelity", "mean μ", "deviation σ")]
@@ -86,9 +102,26 @@ class ImprovementReason:
             rows.append((f"{m}<" if m == self.fidelity else f"{m}", _show(mean), _show(sigma)))
         foot = f"t = {self.t}, incumbent {_show(self.incumbent)}, log of the acquisition {_show(self.value)}"
         head = f"{self.kind}: fidelity {self.fidelity}, {self.text}"
-        return "\n".join([head, *("  " + line for line in align(rows, right=True)), f"  {foot}; < the fidelity chosen"])
+        far = _show_far(self.fidelities, self.far, self.lowest, self.worse)
+        lines = [*align(rows, right=True), f"{foot}; < the fidelity chosen", *far, *_show_failure(self.failure)]
+        return "\n".join([head, *("  " + line for line in lines)])
+
+
+def _show_far(fidelities: tuple[int, ...], far: tuple[int, ...], lowest: tuple[float, ...], side: str) -> list[str]:
+    """A line for each fidelity that has values far from the rest."""
+    # Studies of older versions have reasons without these fields: the zip is then empty.
+    return [
+        f"fidelity {m}: {n} value{'s' * (n > 1)} far {side} the rest count as little worse than {_show(y)}"
+        for m, n, y in zip(fidelities, far, lowest, strict=False)
+        if n
+    ]
 
 
 def _show(value: float) -> str:
     """Six digits; a dash where there is nothing to show."""
     return "-" if isnan(value) or value in (inf, -inf) else f"{value:.6g}"
+
+
+def _show_failure(chance: float | None) -> list[str]:
+    """The line about the chance of failure, where one is known."""
+    return [] if chance is None else [f"estimated chance of failure {100 * chance:.0f} %"]

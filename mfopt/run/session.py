@@ -7,22 +7,38 @@ against them and its own events are written; the ledger holds only what is durab
 An error or an interruption may come between any two of these steps. Then the ledger is built again from the log at the
 next call, and in a study the strategy, too: a fresh copy of it is shown the whole run. A run in memory keeps the
 strategy that it was given, which has made every ask itself.
+
+Threads share a session through three locks. One that needs several takes them in this order:
+
+    asking    one ask at a time: the strategy is touched by nobody else
+    writing   the log: one transaction at a time
+    state     the ledger, for a moment only
+
+In a study an ask is one transaction, so that the order of events says what the strategy had seen; it keeps `writing` to
+its end, and what others tell has to wait, as it does in other processes. In memory the strategy works without it: what
+is told meanwhile is queued, and shown to the strategy before the next ask.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from dataclasses import replace
+from typing import Any, TypeVar
 
-from mfopt.errors import Exhausted
-from mfopt.protocols import Array
-from mfopt.run.events import Asked, Event, Refused
+from mfopt.checks import integer
+from mfopt.errors import CopyRefused, Exhausted
+from mfopt.protocols import Array, View
+from mfopt.run.beliefs import Beliefs
+from mfopt.run.events import Added, Asked, Event, Refused
 from mfopt.run.ledger import Ledger
+from mfopt.run.locks import Lock
 from mfopt.run.log import Log
 from mfopt.run.setup import Setup
 from mfopt.run.strategist import Step, Strategist
 from mfopt.run.trial import Trial
+
+Value = TypeVar("Value")
 
 
 class Session:
@@ -36,134 +52,203 @@ class Session:
         self.setup = setup
         self.log = log
         self.ledger = setup.make_ledger()
+        self.beliefs: tuple[int, Beliefs] | None = None  # fitted to so many rows of the history, for answers
         self._strategist = strategist
+        self.asking, self.writing, self.state = Lock(), Lock(), Lock()
         self._torn = False  # whether an interruption may have come between the log and the ledger
-        self._asked = False  # whether the strategy was asked in the present transaction
-        self._handed_out: list[int] = []  # ids of the trials handed out in it
+        self._asked = False  # whether the strategy was asked in the present ask
+        self._written: list[Asked | Refused] = []  # what the present ask has written
         self.refresh()
+
+    @property
+    def ask_hold(self) -> AbstractContextManager[object]:
+        """Held by an ask while it hands out trials."""
+        return self.writing.held if self.log.durable else nullcontext()
 
     # ---------------------------------------------------------------------------------------------- reading
 
     def refresh(self) -> None:
         """Take in what other processes have written."""
-        rebuild, self._torn = self._torn, True  # until all that the log hands over is in the ledger
-        if rebuild:
-            self.log.rewind()
-            self._rebuild(self.log.read())
-        else:
-            for event in self.log.read():
-                self._enter(event)
-        self._torn = False
+        with self.writing.held:
+            rebuild, self._torn = self._torn, True  # until all that the log hands over is in the ledger
+            if rebuild:
+                self.log.rewind()
+                self._rebuild(self.log.read())
+            else:
+                self._enter(self.log.read())
+            self._torn = False
 
-    def _enter(self, event: Event) -> None:
-        shown = self.ledger.enter(event)
-        if self._strategist is not None:
-            self._strategist.queue((event, shown))
+    def _enter(self, events: Sequence[Event]) -> None:
+        with self.state.held:
+            for event in events:
+                shown = self.ledger.enter(event)
+                if self._strategist is not None:
+                    self._strategist.queue((event, shown))
 
     def _rebuild(self, events: Sequence[Event]) -> None:
         """The state after these events, which are all there are."""
         ledger, steps = self._replay(events)
-        if self.log.durable:
-            self._strategist = None
-        elif self._strategist is not None:
-            self._strategist.queue_rest(steps)
-        self.ledger = ledger
+        with self.state.held:
+            if self.log.durable:
+                self._strategist = None
+            elif self._strategist is not None:
+                self._strategist.queue_rest(steps)
+            self.ledger = ledger
 
     def _replay(self, events: Sequence[Event]) -> tuple[Ledger, list[Step]]:
         """A ledger with these events, and what a strategy is to be shown for them."""
         ledger = self.setup.make_ledger()
         return ledger, [(event, ledger.enter(event)) for event in events]
 
-    # ---------------------------------------------------------------------------------------------- writing
+    def look(self, at: Callable[[Ledger], Value]) -> Value:
+        """What `at` reads in the ledger, while no other thread changes it."""
+        with self.state.held:
+            return at(self.ledger)
 
-    @contextmanager
-    def transaction(self) -> Iterator[None]:
-        """Within, the ledger is current and no other process writes; what is written becomes durable at the end."""
-        with self.log.transaction():
-            self.refresh()
-            yield
+    def __reduce__(self) -> tuple[Callable[..., Session], tuple[Any, ...]]:
+        return _take_apart(self)
+
+    # ---------------------------------------------------------------------------------------------- writing
 
     def record(self, make_events: Callable[[Ledger], Sequence[Event]]) -> None:
         """Write what the user tells: `make_events` checks it against the current ledger and turns it into events."""
-        with self.transaction():
-            events = make_events(self.ledger)
-            self._torn = True
-            for event in events:
-                self.log.write(event)
-        for event in events:
-            self._enter(event)
-        self._torn = False
+        with self.writing.held:
+            with self.log.transaction():
+                self.refresh()
+                events = make_events(self.ledger)
+                self._torn = True
+                for event in events:
+                    self.log.write(event)
+            self._enter(events)
+            self._torn = False
         self._show_at_once()
 
     def _show_at_once(self) -> None:
         """Show the strategy of a run in memory what was just told, so that the next ask finds it ready.
 
         A tell is paid for and must not fail because a plugin does: the step stays in the queue, and the error comes
-        when the strategy is next needed. The strategy of a study may lag behind the others' steps, and waits for those.
+        when the strategy is next needed. Nor must it wait for a strategy that another thread is asking. The strategy of
+        a study may lag behind the others' steps, and waits for those.
         """
-        if self._strategist is not None and not self.log.durable:
+        strategist, asking = self._strategist, self.asking.held
+        if strategist is not None and not self.log.durable:
             with suppress(Exception):
-                self._strategist.catch_up()
+                try:  # from before the lock is taken: Ctrl-C may come as soon as it is
+                    if asking.acquire(blocking=False):
+                        strategist.catch_up()
+                finally:
+                    asking.release()  # an error, which ends here, where another thread has it
 
     @contextmanager
     def ask_transaction(self) -> Iterator[None]:
-        """A transaction in which trials are handed out: all of them, or none if anything fails."""
-        said = self.ledger.exhausted
-        self._asked, self._handed_out = False, []
+        """Trials are handed out within, all of them, or none if anything fails; with `asking` and `ask_hold` held."""
+        self._asked, self._written = False, []
         try:
-            with self.transaction():
+            with self.log.transaction() if self.log.durable else nullcontext():
+                self.refresh()
                 yield
         except BaseException as error:
+            self._take_back(simple=isinstance(error, Exception))
+            raise
+
+    def _take_back(self, simple: bool) -> None:
+        """Undo the present ask. `simple`: an error, not an interruption, which may come between any two lines."""
+        with self.writing.held, self.state.held:
             if self._asked:  # what the strategy was asked is not in the log, or is there in spite of the error
                 # A simple error in memory leaves nothing to be built again: the lines below undo all of it.
-                self._torn = self.log.durable or not isinstance(error, Exception)
+                self._torn = self._torn or self.log.durable or not simple
                 self._forget_strategist()
-                self.ledger.exhausted = said
-            for id in reversed(self._handed_out):  # nobody will ever hold these
-                self.ledger.withdraw(id)
-            raise
+                self.ledger.exhausted = None
+            # Nobody will ever hold these, unless another thread found one among the pending trials and told it.
+            gone = [event for event in self._written if isinstance(event, Refused) or not self.ledger.is_told(event.id)]
+            self.log.withdraw(gone)
+            for event in reversed(gone):
+                if isinstance(event, Asked) and self.ledger.is_pending(event.id):
+                    self.ledger.withdraw(event.id)
+
+    def check_claims(self, trials: Iterable[object]) -> None:
+        """Raise LeaseLost if one of these trials (or ids) was handed out again since; within a transaction."""
+        for trial in trials:
+            id, claim = _find_claim(self.log, trial)
+            if claim is not None:
+                self.log.check_claim(id, claim)
+
+    def renew(self, trial: object) -> None:
+        """Start the lease of a pending trial anew, whatever other threads are at."""
+        self.log.renew(*_find_claim(self.log, trial))
 
     def claim(self, n: int) -> list[Trial]:
         """At most n pending trials whose lease has run out, now leased to us; within `ask_transaction`."""
-        return [self.ledger.trial(id) for id in self.log.claim(n)]
+        return [replace(self.ledger.trial(id), claim=claim) for id, claim in self.log.claim(n).items()]
 
     def suggest(self) -> tuple[Array, int, Any] | None:
         """The strategy's next query: u, fidelity and reason; within `ask_transaction`.
 
-        None where the strategy has no query: that is noted, and `why_done` then says so.
+        None where the strategy has no query: that is noted, and `why_done` then says so, unless something was told
+        since the strategy was asked.
         """
-        strategist = self.strategist()
+        strategist, view = self._catch_up()
         self._asked = True
         try:
-            return strategist.suggest(self.ledger.view())
+            return strategist.suggest(view)
         except Exhausted as exhausted:
-            refusal = Refused(str(exhausted), exhausted.which)
-            self.log.write(refusal)
-            self.ledger.enter(refusal)
+            with self.writing.held:
+                if strategist.behind == 0:
+                    self._write(Refused(str(exhausted), exhausted.which))
             return None
 
-    def hand_out(self, event: Asked) -> Trial:
-        """Make what the strategy suggested a pending trial; within `ask_transaction`."""
+    def hand_out(self, x: Array, u: Array, m: int, reason: Any) -> Trial | None:
+        """Make what the strategy suggested a pending trial; within `ask_transaction`.
+
+        None where data that another thread has added since have taken the capital.
+        """
+        with self.writing.held:
+            cost = self.ledger.costs[m]
+            if cost > self.ledger.capital.remaining:
+                return None
+            id = self.ledger.next_id
+            self._write(Asked(id, x, u, m, cost, reason))
+            trial = self.ledger.trial(id)
+            return replace(trial, claim=1) if self.log.durable else trial
+
+    def _write(self, event: Asked | Refused) -> None:
+        """Write what an ask came to, which the strategy need not be shown."""
+        torn, self._torn = self._torn, True
+        self._written.append(event)
         self.log.write(event)
-        trial = self.ledger.hand_out(event)
-        self._handed_out.append(event.id)
-        return trial
+        with self.state.held:
+            if isinstance(event, Asked):
+                self.ledger.hand_out(event)
+            else:
+                self.ledger.enter(event)
+        self._torn = torn
 
     # ----------------------------------------------------------------------------------------- the strategy
 
     def strategist(self) -> Strategist:
         """The strategist, after its strategy has been shown all that is in the ledger."""
-        if self._strategist is None:
+        with self.asking.held:
+            return self._catch_up()[0]
+
+    def _catch_up(self) -> tuple[Strategist, View]:
+        """The strategist, after its strategy has been shown all that is in the ledger, and the view of that moment."""
+        strategist = self._strategist or self._start_strategist()
+        with self.state.held:
+            view, behind = self.ledger.view(), strategist.behind
+        try:
+            strategist.catch_up(behind)
+        except BaseException:
+            self._forget_strategist()
+            raise
+        return strategist, view
+
+    def _start_strategist(self) -> Strategist:
+        with self.writing.held:
             strategist = self.setup.start_strategist(copies=self.log.durable)
             for step in self._replay(self.log.read_again())[1]:
                 strategist.queue(step)
             self._strategist = strategist
-        try:
-            self._strategist.catch_up()
-        except BaseException:
-            self._forget_strategist()
-            raise
-        return self._strategist
+        return strategist
 
     def _forget_strategist(self) -> None:
         """Have a fresh strategy shown the whole run, since this one may have been shown what did not happen.
@@ -174,28 +259,82 @@ class Session:
             self._strategist = None
 
     def why_done(self) -> Exhausted | None:
-        """Why there is no further trial, or None."""
-        return self.ledger.why_done(lambda: self.strategist().is_exhausted(self.ledger.queries))
+        """Why there is no further trial, or None; the strategy is asked only where X is finite and noise unknown."""
+        with self.state.held:
+            why = self.ledger.why_done()
+            if why is not None or not self.ledger.strategy_judges:
+                return why or self.ledger.exhausted
+        with self.asking.held:
+            strategist, view = self._catch_up()
+            used_up = strategist.is_exhausted(view.pending)
+        return self.ledger.used_up() if used_up else self.ledger.exhausted
+
+    def is_done(self) -> bool:
+        """Whether an ask would find neither a trial whose lease has run out nor a new one."""
+        self.refresh()
+        return self.count_expired() == 0 and self.why_done() is not None
+
+    def count_expired(self) -> int:
+        """How many pending trials have a lease that has run out."""
+        with self.writing.held:
+            return self.log.count_expired()
 
     def prepare(self, n: int) -> None:
         """Bring the strategy up to date for n trials, before a transaction in which other processes have to wait."""
         self.refresh()
-        if self.log.count_expired() < n and self.why_done() is None:
-            self.strategist()
+        if self.count_expired() < n and self.why_done() is None:
+            self._catch_up()
+
+    def close(self) -> None:
+        """Let go of what the log has open, when nobody is at it."""
+        with self.writing.held:
+            self.log.close()
+
+
+def _find_claim(log: Log, trial: object) -> tuple[int, int | None]:
+    """Which trial a user means by a Trial or an id, and under which claim; None where that is not known."""
+    id, claim = (trial.id, trial.claim) if isinstance(trial, Trial) else (integer(trial, "a trial"), None)
+    return id, claim or log.claim_number(id)
+
+
+def _take_apart(session: Session) -> tuple[Callable[..., Session], tuple[Any, ...]]:
+    """Pickle a run in memory: its setup, its events, and the strategy as it is. The ledger follows from the events.
+
+    A run in a storage refuses: a copy would be a second process that nobody started.
+    """
+    if session.log.durable:
+        raise CopyRefused(
+            "an optimiser must have no storage to be pickled or copied, got one with a storage; open the study "
+            "where it is needed: mfopt.Study.open(storage, name)"
+        )
+    with session.asking.held, session.writing.held:
+        session.refresh()
+        return _revive, (session.setup, list(session.log.read_again()), session._strategist)
+
+
+def _revive(setup: Setup, events: Sequence[Event], strategist: Strategist | None) -> Session:
+    """The session of a run in memory that was pickled or copied."""
+    for event in events:
+        if isinstance(event, Asked | Added):  # NumPy does not pickle that an array is read-only
+            event.x.flags.writeable = event.u.flags.writeable = False
+    session = Session(setup, MemoryLog(events))
+    session._strategist = strategist
+    return session
 
 
 class MemoryLog:
-    """The log of a run that lives in this process only, as a list.
+    """The log of a run that lives in this process only, as a list. Nothing is leased, and nothing is open.
 
-    Nobody else writes to it, so nothing is leased and there is nothing to close.
+    An event counts as soon as it is written, so that an ask need not keep others from writing until it ends: what it
+    has written is withdrawn if it fails.
     """
 
     durable = False
     lease: float | None = None
 
-    def __init__(self) -> None:
-        self._events: list[Event] = []
-        self._seen = 0
+    def __init__(self, events: Sequence[Event] = ()) -> None:
+        self._events: list[Event] = list(events)
+        self._rewound = bool(events)
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
@@ -203,40 +342,50 @@ class MemoryLog:
         before = len(self._events)
         try:
             yield
-            self._seen = len(self._events)
         except BaseException:
             del self._events[before:]
-            self._seen = min(self._seen, before)
             raise
 
     def read(self) -> Sequence[Event]:
         """The events not seen yet: none, except after `rewind`."""
-        events = self._events[self._seen :]
-        self._seen = len(self._events)
+        events = list(self._events) if self._rewound else []
+        self._rewound = False
         return events
 
     def read_again(self) -> Sequence[Event]:
         """All events seen so far."""
-        return self._events[: self._seen]
+        return [] if self._rewound else list(self._events)
 
     def rewind(self) -> None:
         """Count every event as not seen yet."""
-        self._seen = 0
+        self._rewound = True
 
     def write(self, event: Event) -> None:
-        """Append an event; within a transaction."""
+        """Append an event."""
         self._events.append(event)
+
+    def withdraw(self, events: Sequence[Event]) -> None:
+        """Take back those of these events that were written."""
+        gone = {id(event) for event in events}
+        self._events = [event for event in self._events if id(event) not in gone]
 
     def count_expired(self) -> int:
         """None: nothing is leased."""
         return 0
 
-    def claim(self, n: int) -> list[int]:
+    def claim(self, n: int) -> dict[int, int]:
         """None: nothing is leased."""
-        return []
+        return {}
 
-    def renew(self, id: int) -> None:
+    def claim_number(self, id: int) -> int | None:
+        """None: a trial in memory is handed out once."""
+        return None
+
+    def renew(self, id: int, claim: int | None) -> None:
         """Nothing to do: nothing is leased."""
+
+    def check_claim(self, id: int, claim: int) -> None:
+        """Nothing to do: a trial in memory is handed out once."""
 
     def close(self) -> None:
         """Nothing to do: nothing is open."""

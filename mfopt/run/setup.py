@@ -14,7 +14,8 @@ from mfopt.checks import direction_sign, integer, real_number
 from mfopt.domains import as_domain
 from mfopt.errors import InputError
 from mfopt.fidelities import Fidelity, as_fidelities
-from mfopt.protocols import Domain, Problem, Surrogate
+from mfopt.hooks import tie_scales
+from mfopt.protocols import Domain, Maximiser, Problem, Surrogate
 from mfopt.run.ledger import Ledger
 from mfopt.run.strategist import Strategist
 
@@ -57,6 +58,9 @@ class Setup:
             price = levels[-1].cost
             if capital < price:
                 raise InputError(f"capital must pay for a target query, which costs {price}, got {capital}")
+        strategy = registry.read(registry.STRATEGIES, strategy)
+        surrogate = registry.read(registry.SURROGATES, surrogate)
+        maximiser = registry.read(registry.MAXIMISERS, maximiser)
         return cls(space, levels, direction, strategy, surrogate, maximiser, capital, _as_seed(rng), rng is None)
 
     @property
@@ -69,13 +73,31 @@ class Setup:
         """What turns the user's values into ones to be maximised."""
         return direction_sign(self.direction)
 
+    def describe(self, ledger: Ledger) -> str:
+        """A run with this setup, and how far it is, in one line."""
+        capital, best = ledger.capital, ledger.best
+        total = "" if capital.total is None else f" of {capital.total:g}"
+        return (
+            f"{len(self.domain.names)} coordinates, costs {list(map(float, self.costs))}, {self.direction}, "
+            f"spent {capital.spent:g}{total}, {len(ledger.history)} told, {len(ledger.pending)} pending, "
+            f"best {'none' if best is None else f'{best.y:.6g}'}"
+        )
+
     def make_ledger(self) -> Ledger:
         """An empty ledger: nothing has happened yet."""
         return Ledger(self.domain, self.fidelities, self.capital, self.sign, self.seed)
 
     def make_surrogates(self) -> tuple[Surrogate, ...]:
         """The kinds of model, one per fidelity; those given by name are made anew."""
-        return registry.resolve_each(registry.SURROGATES, self.surrogate, len(self.fidelities))
+        return self._tie(self.surrogate)
+
+    def _tie(self, surrogate: object) -> tuple[Surrogate, ...]:
+        return tie_scales(registry.resolve_each(registry.SURROGATES, surrogate, len(self.fidelities)), self.domain)
+
+    def make_maximiser(self) -> Maximiser:
+        """The maximiser; one given by name is made anew."""
+        maximiser: Maximiser = registry.resolve(registry.MAXIMISERS, self.maximiser)
+        return maximiser
 
     def start_strategist(self, copies: bool) -> Strategist:
         """The strategy before the first event.
@@ -93,7 +115,7 @@ class Setup:
             zetas=tuple(fidelity.zeta for fidelity in self.fidelities),
             noises=tuple(fidelity.noise for fidelity in self.fidelities),
             capital=self.capital,
-            surrogates=registry.resolve_each(registry.SURROGATES, surrogate, len(self.fidelities)),
+            surrogates=self._tie(surrogate),
             maximiser=registry.resolve(registry.MAXIMISERS, maximiser),
             seed=self.seed,
         )

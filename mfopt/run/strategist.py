@@ -2,7 +2,8 @@
 
 A strategy's state is a function of the calls it received, so it is shown every step of the run once, in order. Steps
 wait in a queue until the strategy is needed: a tell, which has been paid for, must not fail because a plugin does, and
-in a study other processes ask and tell, too.
+in a study other processes ask and tell, too. Any thread may add to the queue; the strategy itself is used by one thread
+at a time, which the session sees to.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from mfopt.errors import Exhausted, InputError, PluginError, ReplayWarning
 from mfopt.hooks import KnowsExhaustion
 from mfopt.protocols import Array, Problem, Query, Record, Strategy, Suggestion, View
 from mfopt.run.events import Asked, Event
+from mfopt.run.locks import Lock
 
 Step: TypeAlias = tuple[Event, View | Record | None]  # an event, and what the ledger returned as it entered it
 
@@ -33,6 +35,7 @@ class Strategist:
         self._problem = problem
         self._queue: deque[Step] = deque()
         self._records = 0  # how many records the strategy has been shown
+        self._lock = Lock()  # around the queue and this number, which belong together
         self._warned = False
 
     def suggest(self, view: View) -> tuple[Array, int, Any]:
@@ -46,25 +49,40 @@ class Strategist:
     # ----------------------------------------------------------------------------------------------- queue
 
     def queue(self, step: Step) -> None:
-        """Show the strategy this step when it is next needed."""
-        self._queue.append(step)
+        """Show the strategy this step when it is next needed, if there is anything to be shown."""
+        if step[1] is not None:
+            with self._lock.held:
+                self._queue.append(step)
 
     def queue_rest(self, steps: Iterable[Step]) -> None:
-        """Queue anew: of all steps of the run, those that a strategy which made every ask itself was not shown yet."""
-        records = [step for step in steps if isinstance(step[1], Record)]
-        self._queue = deque(records[self._records :])
+        """Queue anew: of all steps of the run, those that a strategy which made every ask itself was not shown yet.
 
-    def catch_up(self) -> None:
-        """Show the strategy what is queued. A step that it fails at stays in the queue, with those behind it."""
-        while self._queue:
-            self._show(*self._queue[0])
-            self._queue.popleft()
+        A record that the strategy is just being shown by another thread is the first of them.
+        """
+        records = [step for step in steps if isinstance(step[1], Record)]
+        with self._lock.held:
+            self._queue = deque(records[self._records :])
+
+    @property
+    def behind(self) -> int:
+        """How many steps the strategy has not been shown yet."""
+        return len(self._queue)
+
+    def catch_up(self, steps: int | None = None) -> None:
+        """Show the strategy the first `steps` of the queue, or all; one that it fails at stays, with those behind."""
+        left = self.behind if steps is None else steps
+        while left > 0 and self._queue:
+            event, shown = self._queue[0]
+            self._show(event, shown)
+            with self._lock.held:
+                self._records += isinstance(shown, Record)
+                self._queue.popleft()
+            left -= 1
 
     def _show(self, event: Event, shown: View | Record | None) -> None:
         match shown:
             case Record():
                 self.strategy.tell(shown)
-                self._records += 1
             case View():
                 self._ask_again(event, shown)
 

@@ -7,7 +7,11 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
+from mfopt.errors import StorageDamaged
+from mfopt.storage.clock import Moment
+
 PATIENCE = 300.0  # seconds that a call waits for other processes before it gives up
+LONGEST = 2**24  # characters of a header, a reason or a message
 
 
 inherited: list[object] = []  # connections that a fork brought along: the parent's, neither used here nor closed
@@ -17,6 +21,16 @@ def close_own(connection: Any, pid: int) -> None:
     """Close a connection, in the process that opened it only."""
     if os.getpid() == pid:
         connection.close()
+
+
+def write_row(database: Database, sql: str, parameters: Sequence[object]) -> None:
+    """Insert one row; that it was written is checked, for something in the database might swallow it."""
+    changed = database.run(sql, parameters)
+    if changed != 1:
+        raise StorageDamaged(
+            f"{database} must take what is written to it, got {changed} rows where one was written: look for triggers "
+            "and rules on its tables"
+        )
 
 
 class Database(Protocol):
@@ -37,11 +51,18 @@ class Database(Protocol):
     def transaction(self, study: str | None) -> AbstractContextManager[None]:
         """Everything within or nothing; no other process writes to the study (None: to any) meanwhile."""
 
+    def acknowledge(self, study: str, header: int, count: int) -> None:
+        """After a commit: note that the study whose header has this checksum holds `count` events."""
+
     def settle(self) -> None:
         """After a study was made: let its header not depend on files beside the main one."""
 
-    def now(self) -> float:
-        """Seconds since 1970, by a clock that all processes on this database share."""
+    @property
+    def version(self) -> int:
+        """Of the tables that are there: less than schema.VERSION where they may be read but not changed."""
+
+    def now(self) -> Moment:
+        """By a clock that all processes on this database share."""
 
     def close(self) -> None:
         """Let go of the connection; the next call opens another."""

@@ -18,18 +18,22 @@ from typing import Any
 import numpy as np
 
 from mfopt import registry
-from mfopt.checks import printable_name, show
+from mfopt.checks import direction_sign, escape, printable_name, real_number, show
 from mfopt.domains import as_domain
 from mfopt.domains.box import Box
+from mfopt.domains.discrete import Categorical
 from mfopt.domains.finite import FiniteSet
 from mfopt.domains.rebuild import rebuild_product
 from mfopt.domains.space import Space
+from mfopt.domains.table import Table
 from mfopt.errors import InputError, PluginError, StorageDamaged, StudyMismatch
-from mfopt.fidelities import Fidelity
+from mfopt.fidelities import Fidelity, as_fidelities
 from mfopt.protocols import Domain
 from mfopt.run.setup import Setup
 from mfopt.storage.missing import MissingDomain, MissingPlugin
 from mfopt.storage.store import Header, Store
+
+_INTEGERS = "integers"  # columns of a finite set; studies of older versions do not say
 
 
 def study_name(name: object) -> str:
@@ -56,8 +60,10 @@ def describe(setup: Setup) -> tuple[dict[str, Any], dict[str, bytes]]:
 def compare(name: str, stored: Mapping[str, Any], given: Mapping[str, Any]) -> None:
     """A StudyMismatch with all differences unless the two are the same."""
     here, there = _flatten("", given), _flatten("", stored)
+    if f"domain.{_INTEGERS}" not in there:
+        here.pop(f"domain.{_INTEGERS}", None)
     differences = [
-        f"{key}: stored {_show(there, key)}, given {_show(here, key)}"
+        f"{escape(key)}: stored {_show(there, key)}, given {_show(here, key)}"
         for key in [*there, *(key for key in here if key not in there)]
         if (key in here, here.get(key)) != (key in there, there.get(key))
     ]
@@ -78,17 +84,25 @@ def rebuild(store: Store, header: Header, given: Mapping[str, object]) -> Setup:
             what: _rebuild_plugin(name, what, group, spec[what]) if given.get(what) is None else given[what]
             for what, group in registry.GROUPS.items()
         }
+        direction_sign(spec["direction"])
         return Setup(
             domain=_rebuild_domain(store, name, spec["domain"]) if domain is None else domain,
-            fidelities=tuple(Fidelity(**fidelity) for fidelity in spec["fidelities"]),
+            fidelities=as_fidelities(None, [Fidelity(**fidelity) for fidelity in spec["fidelities"]], None),
             direction=spec["direction"],
             **plugins,
-            capital=spec["capital"],
+            capital=_read_capital(spec["capital"]),
             seed=header.seed,
             seed_is_free=False,
         )
-    except (KeyError, TypeError) as error:
-        raise StorageDamaged(f"{store}: the header of study {name!r} cannot be read: restore a copy") from error
+    except (KeyError, TypeError, AttributeError, ValueError, OverflowError, RecursionError) as error:
+        why = f"{type(error).__name__}: {escape(str(error))}"
+        raise StorageDamaged(f"{store}: the header of study {name!r} cannot be read ({why}): restore a copy") from error
+
+
+def _read_capital(stored: object) -> float | None:
+    if not isinstance(stored, float | int | None):
+        raise TypeError(f"a capital must be a number or null, got {show(stored)}")
+    return None if stored is None else real_number(stored, "capital")
 
 
 # ---------------------------------------------------------------------------------------------------- domains
@@ -98,13 +112,8 @@ def _describe_domain(domain: Domain) -> tuple[Mapping[str, Any], dict[str, bytes
     if type(domain) is FiniteSet:
         points = np.ascontiguousarray(domain.decode(domain.points), dtype="<f8").tobytes()
         rows = np.ascontiguousarray(domain.rows, dtype="<i8").tobytes()
-        described = {
-            "kind": "finite",
-            "names": list(domain.names),
-            "count": len(domain),
-            "sha256": hashlib.sha256(points + rows).hexdigest(),
-        }
-        return described, {"points": points, "rows": rows}
+        size = {"count": len(domain), "sha256": hashlib.sha256(points + rows).hexdigest()}
+        return {**domain.describe_columns(), **size}, {"points": points, "rows": rows}
     if type(domain) in (Box, Space):
         return domain.describe(), {}
     if isinstance(domain, MissingDomain):
@@ -133,7 +142,10 @@ def _rebuild_finite(store: Store, name: str, spec: Mapping[str, Any]) -> FiniteS
     # Repeated candidates were dropped; a repetition of the first in their places keeps the user's numbers of rows.
     candidates = np.repeat(values[:1], rows[-1] + 1, axis=0)
     candidates[rows] = values
-    return FiniteSet(candidates, names=spec["names"])
+    names, choices, logs = tuple(spec["names"]), spec.get("choices", {}), spec.get("log", [])
+    categories = tuple(Categorical(choices[one]) if one in choices else None for one in names)
+    integers = tuple(one in spec.get(_INTEGERS, []) for one in names)
+    return FiniteSet(Table(candidates, names, categories, integers), log=[one in logs for one in names])
 
 
 # ---------------------------------------------------------------------------------------------------- plugins

@@ -10,25 +10,41 @@ from typing import Any
 
 import numpy as np
 
-from mfopt.domains.box import Box
+from mfopt.domains.dimensions import Real
+from mfopt.domains.product import Product
+from mfopt.domains.rebuild import rebuild_dimensions
 from mfopt.errors import InputError
 from mfopt.protocols import Array
 
 
-class MissingDomain(Box):
-    """In the place of a domain that the storage could not hold."""
+class MissingDomain(Product):
+    """In the place of a domain that the storage could not hold.
+
+    Its parameters are those of the domain where they are known, so that params are right; otherwise numbers.
+    """
 
     def __init__(self, study: str, spec: Mapping[str, Any]) -> None:
-        names = spec["names"] if "names" in spec else [one["name"] for one in spec["dimensions"]]
-        super().__init__([(0.0, 1.0)] * len(names), names=names)
+        known = rebuild_dimensions(spec)
+        names = list(known) if known is not None else spec.get("names") or [one["name"] for one in spec["dimensions"]]
+        super().__init__([Real(0.0, 1.0)] * len(names) if known is None else list(known.values()), names)
         self.spec = spec
         self._study = study
 
     def sample(self, n: int, rng: np.random.Generator) -> Array:
         """What a strategy begins with."""
-        raise InputError(
-            f"study {self._study!r} has a domain with functions or objects that a storage cannot hold: to ask, open it "
-            "with domain=, the same as it was made with"
+        raise self._refuse("ask")
+
+    def validate(self, x: object) -> Array:
+        """What data that is added begins with: whether it lies in the domain is not known."""
+        raise self._refuse("add")
+
+    def describe(self) -> Mapping[str, Any]:
+        return self.spec
+
+    def _refuse(self, verb: str) -> InputError:
+        return InputError(
+            f"study {self._study!r} has a domain with functions or objects that a storage cannot hold: to {verb}, open "
+            "it with domain=, the same as it was made with"
         )
 
 

@@ -11,9 +11,10 @@ import weakref
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
+from mfopt.checks import escape
 from mfopt.errors import (
+    InputError,
     MfoptError,
     NewerSchema,
     StorageBusy,
@@ -22,8 +23,10 @@ from mfopt.errors import (
     StorageFull,
     StorageReadOnly,
 )
+from mfopt.storage.address import hide_password, show_address
+from mfopt.storage.clock import Moment
 from mfopt.storage.database import PATIENCE, close_own, inherited
-from mfopt.storage.schema import TABLES, VERSION
+from mfopt.storage.schema import TABLES, VERSION, upgrade
 
 if TYPE_CHECKING:
     import psycopg
@@ -32,6 +35,19 @@ if TYPE_CHECKING:
 _THERE = """
     SELECT 1 FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
     WHERE c.relname = 'mfopt_schema' AND n.nspname = ANY (current_schemas(false))
+"""
+# What may change or replace what is read and written: other things than tables, rules, and triggers that come first.
+# Triggers that come afterwards are left to the owner of the server, who may want a record of changes.
+_STRANGERS = """
+    SELECT CASE WHEN c.relkind IN ('r', 'p', 'i', 'I') THEN 'a trigger or a rule on ' ELSE 'no table as ' END
+        || c.relname
+    FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+    WHERE left(c.relname, 6) = 'mfopt_' AND n.nspname = ANY (current_schemas(false)) AND (
+        c.relkind NOT IN ('r', 'p', 'i', 'I')
+        OR EXISTS (SELECT 1 FROM pg_catalog.pg_rewrite r WHERE r.ev_class = c.oid)
+        OR EXISTS (SELECT 1 FROM pg_catalog.pg_trigger t
+            WHERE t.tgrelid = c.oid AND NOT t.tgisinternal AND (t.tgtype::int & 66) <> 0)
+    ) LIMIT 1
 """
 _LOCK = 0x6D666F7074  # "mfopt": whoever makes tables or studies holds this advisory lock
 
@@ -48,6 +64,7 @@ class Postgres:
         self._url = url
         self._connection: psycopg.Connection[Any] | None = None
         self._pid = 0
+        self._version = VERSION  # of the tables in the database
         self._closer: weakref.finalize[Any, Any] | None = None
 
     def __reduce__(self) -> tuple[type[Postgres], tuple[str]]:
@@ -56,23 +73,31 @@ class Postgres:
 
     def __str__(self) -> str:
         """The address without the password."""
-        parts = urlsplit(self._url)
-        return f"postgresql://{parts.hostname or 'localhost'}{parts.path}"
+        return show_address(self._url)
 
     def exists(self) -> bool:
         """Whether the database holds our tables; a database that cannot be reached is an error."""
-        version = self._version()
-        if version is not None and version > VERSION:
+        version = self._find_version()
+        if version is None:
+            return False
+        if version > VERSION:
             raise NewerSchema(f"{self} has version {version} and this mfopt knows up to {VERSION}: install a newer one")
-        return version is not None
+        self._version = version
+        if version < VERSION:
+            with contextlib.suppress(StorageReadOnly), self.transaction(None):  # of another's tables we are guests
+                for statement in upgrade(self._find_version() or VERSION):  # none, where another process was faster
+                    self.run(statement)
+                self._version = VERSION
+        return True
 
     def prepare(self) -> None:
         """Make the tables, unless they are there; they live beside any other tables of the database."""
         with self.transaction(None):
-            if not self.exists():
+            if self._find_version() is None:
                 for table in TABLES:
                     self.run(table.replace("BLOB", "BYTEA"))
                 self.run("INSERT INTO mfopt_schema (version) VALUES (?)", (VERSION,))
+        self.exists()
 
     def query(self, sql: str, parameters: Sequence[object] = ()) -> list[tuple[Any, ...]]:
         with self._translate_errors():
@@ -103,21 +128,32 @@ class Postgres:
                     connection.execute("ROLLBACK")
             raise
 
+    def acknowledge(self, study: str, header: int, count: int) -> None:
+        """Nothing to do: the server has a log that does not end in silence."""
+
     def settle(self) -> None:
         """Nothing to do: the server's files are its own business."""
 
-    def now(self) -> float:
-        """The server's clock."""
-        return float(self.query("SELECT extract(epoch FROM clock_timestamp())::double precision")[0][0])
+    @property
+    def version(self) -> int:
+        return self._version
+
+    def now(self) -> Moment:
+        """The server's clock, which all machines share; it has no other than the time of day."""
+        return Moment(float(self.query("SELECT extract(epoch FROM clock_timestamp())::double precision")[0][0]))
 
     def close(self) -> None:
         if self._closer is not None:
             self._closer()
         self._connection = self._closer = None
 
-    def _version(self) -> int | None:
+    def _find_version(self) -> int | None:
         if not self.query(_THERE):
             return None
+        strangers = self.query(_STRANGERS)
+        if strangers:
+            found = escape(strangers[0][0])
+            raise StorageDamaged(f"{self} must hold plain tables of mfopt, got {found}: remove it or restore a copy")
         version = self.query("SELECT max(version) FROM mfopt_schema")[0][0]
         if version is None:
             raise StorageDamaged(f"{self} must state its version, got none: restore it from a copy")
@@ -127,11 +163,11 @@ class Postgres:
         if self._connection is not None and self._pid != os.getpid():  # after a fork the connection is the parent's
             inherited.append(self._connection)
             self._connection = None
-        if self._connection is not None and self._connection.closed:
-            self._connection = None
+        if self._connection is not None and (self._connection.closed or self._is_stuck(self._connection)):
+            self.close()
         if self._connection is None:
+            connection = self._connect()
             with self._translate_errors():
-                connection = self._psycopg.connect(self._url, autocommit=True)
                 connection.execute("SET synchronous_commit = on")
                 connection.execute(f"SET lock_timeout = '{1000 * PATIENCE:.0f}ms'")
                 # A machine that vanished in the middle of a transaction must not keep the study locked.
@@ -139,6 +175,23 @@ class Postgres:
             self._connection, self._pid = connection, os.getpid()
             self._closer = weakref.finalize(self, close_own, connection, self._pid)
         return self._connection
+
+    def _connect(self) -> psycopg.Connection[Any]:
+        failure: MfoptError
+        try:
+            return self._psycopg.connect(self._url, autocommit=True)
+        except self._psycopg.OperationalError as error:
+            failure = self._translate(error)
+        except (self._psycopg.Error, UnicodeError, ValueError):
+            failure = InputError(
+                f"a PostgreSQL address must be postgresql://user:password@host/database, with @ / : ? # in a password "
+                f"written as %40 %2F %3A %3F %23, got {self}"
+            )
+        raise failure  # not from within `except`: the error of psycopg may quote the address, password and all
+
+    def _is_stuck(self, connection: psycopg.Connection[Any]) -> bool:
+        """Whether an interruption has left a command behind whose answer was not read."""
+        return connection.info.transaction_status == self._psycopg.pq.TransactionStatus.ACTIVE
 
     @contextmanager
     def _translate_errors(self) -> Iterator[None]:
@@ -149,7 +202,7 @@ class Postgres:
             raise self._translate(error) from error
 
     def _translate(self, error: psycopg.Error) -> MfoptError:
-        said = " ".join(str(error).split())
+        said = hide_password(escape(" ".join(str(error).split())), self._url)
         errors = self._psycopg.errors
         if isinstance(error, errors.LockNotAvailable):
             return StorageBusy(f"{self} has been in use by another process for {PATIENCE:g} s: find it and end it")

@@ -3,7 +3,7 @@
     kind      trial   y       detail              x, u, fidelity, cost   reason
     ask       id                                  yes                    yes
     refuse                    [message, which]
-    tell      id      value   (None: it failed)
+    tell      id      value   {"bound": ...}                             (no value: it failed; a bound may be known)
     add       id      value                       yes
     capital           Λ
 
@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mfopt.checks import show
 from mfopt.protocols import Array
 from mfopt.run.events import Added, Asked, CapitalSet, Event, Refused, Told
 from mfopt.storage.reasons import reason_from_json, reason_to_json
@@ -49,8 +50,8 @@ def to_row(event: Event) -> EventRow:
             return EventRow("ask", id, None, None, _to_json(x), _to_json(u), m, cost, reason_to_json(reason))
         case Refused(message, which):
             return EventRow("refuse", detail=json.dumps((message, which)))
-        case Told(id, y):
-            return EventRow("tell", id, y)
+        case Told(id, y, bound):
+            return EventRow("tell", id, y, None if bound is None else json.dumps({"bound": bound}))
         case Added(id, x, u, m, cost, y):
             return EventRow("add", id, y, None, _to_json(x), _to_json(u), m, cost)
         case CapitalSet(total):
@@ -61,12 +62,11 @@ def from_row(row: EventRow) -> Event:
     """The event that a row holds, with the columns of its trial; a TypeError or ValueError where it holds none."""
     match row:
         case EventRow("refuse", detail=str(detail)):
-            message, which = json.loads(detail)
-            return Refused(message, which)
+            return Refused(*_read_refusal(detail))
         case EventRow("capital", y=float(total)):
             return CapitalSet(total)
-        case EventRow("tell", int(id), y, x=str()):
-            return Told(id, y)
+        case EventRow("tell", int(id), float() | None as y, detail, x=str()):
+            return Told(id, y, None if detail is None else _read_bound(detail))
         case EventRow("ask", int(id), None, None, str(x), str(u), int(m), float(cost), reason):
             why = None if reason is None else reason_from_json(reason)
             return Asked(id, _from_json(x), _from_json(u), m, cost, why)
@@ -76,12 +76,32 @@ def from_row(row: EventRow) -> Event:
             raise ValueError(f"an event of kind {row.kind!r} lacks some of its columns")
 
 
+def _read_bound(detail: str) -> float:
+    match json.loads(detail):
+        case {"bound": float(bound)}:
+            return bound
+        case other:
+            raise ValueError(f"a failure's bound must be a number, got {other!r}")
+
+
+def _read_refusal(detail: str) -> tuple[str, str]:
+    """Message and which, the fields of the Exhausted error."""
+    try:
+        message, which = json.loads(detail)
+    except (ValueError, TypeError, RecursionError) as error:
+        raise ValueError(f"a refusal must be a list of two strings, got {show(detail)}") from error
+    return str(message), str(which)
+
+
 def _to_json(point: Array) -> str:
     return json.dumps(point.tolist())
 
 
 def _from_json(text: str) -> Array:
     """The point; its numbers read back to the same float64."""
-    point = np.array(json.loads(text), dtype=np.float64)
+    try:
+        point = np.array(json.loads(text), dtype=np.float64)
+    except (ValueError, TypeError, OverflowError, RecursionError) as error:
+        raise ValueError(f"a point must be a list of numbers, got {show(text)}") from error
     point.flags.writeable = False
     return point

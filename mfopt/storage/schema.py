@@ -5,7 +5,26 @@ make impossible what the code above them must never do: a trial asked or told tw
 header carries a checksum of its `spec`, each event one of itself and all before it (see event_log.py).
 """
 
-VERSION = 1
+from collections.abc import Iterator
+
+VERSION = 2
+
+# Since version 2. How often each leased trial was handed out, and what its deadline (mfopt_trials.lease) goes by: how
+# long the lease is, under which start of the machine it was made, and when that start was by the clock then (clock.py).
+# A trial without a row was handed out once.
+_CLAIMS = """CREATE TABLE mfopt_claims (
+        study TEXT NOT NULL,
+        trial BIGINT NOT NULL,
+        claim BIGINT NOT NULL CHECK (claim > 0),
+        seconds DOUBLE PRECISION,
+        boot TEXT,
+        epoch DOUBLE PRECISION,
+        PRIMARY KEY (study, trial),
+        FOREIGN KEY (study, trial) REFERENCES mfopt_trials (study, id)
+    )"""
+
+# What turns the tables of the version before into those of the version that is the key.
+_UPGRADES = {2: (_CLAIMS,)}
 
 TABLES = (
     """CREATE TABLE mfopt_schema (
@@ -52,7 +71,15 @@ TABLES = (
         CHECK (kind = 'capital' OR y IS NULL OR (kind IN ('tell', 'add') AND y BETWEEN -1e140 AND 1e140)),
         CHECK (kind <> 'add' OR y IS NOT NULL)
     )""",
+    _CLAIMS,
     "CREATE UNIQUE INDEX mfopt_asked_once ON mfopt_events (study, trial) WHERE kind IN ('ask', 'add')",
     "CREATE UNIQUE INDEX mfopt_told_once ON mfopt_events (study, trial) WHERE kind IN ('tell', 'add')",
     "CREATE INDEX mfopt_leases ON mfopt_trials (study, lease) WHERE lease IS NOT NULL",
 )
+
+
+def upgrade(version: int) -> Iterator[str]:
+    """The statements that make tables of this version into those of the present one, in one transaction."""
+    for following in range(version + 1, VERSION + 1):
+        yield from _UPGRADES[following]
+        yield f"UPDATE mfopt_schema SET version = {following}"

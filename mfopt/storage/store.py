@@ -15,9 +15,11 @@ from urllib.parse import unquote
 
 from mfopt.checks import show
 from mfopt.errors import InputError, NotAStorage, StorageDamaged, UnknownStudy
-from mfopt.storage.database import Database
+from mfopt.storage.address import looks_like_address, show_safely
+from mfopt.storage.database import LONGEST, Database, write_row
 
 _COLUMNS = "name, created, mfopt, spec, crc"
+_READ = f"SELECT name, created, mfopt, substr(spec, 1, {LONGEST}), crc FROM mfopt_studies"
 
 
 @dataclass(frozen=True)
@@ -43,7 +45,8 @@ def connect(storage: object) -> Store:
         storage = os.fspath(storage)
     if not isinstance(storage, str) or not storage or "\0" in storage:
         raise InputError(
-            f'storage must be "sqlite:///study.db", a path or "postgresql://user@host/database", got {show(storage)}'
+            f'storage must be "sqlite:///study.db", a path or "postgresql://user@host/database", got '
+            f"{show_safely(storage)}"
         )
     if storage.startswith(("postgresql://", "postgres://")):
         from mfopt.storage.postgres import Postgres
@@ -51,8 +54,10 @@ def connect(storage: object) -> Store:
         return Store(Postgres(storage))
     if storage.startswith("sqlite:///"):
         storage = unquote(storage.removeprefix("sqlite:///"))
-    elif "://" in storage:
-        raise InputError(f"storage must begin with sqlite:/// or postgresql://, or be a path, got {show(storage)}")
+    elif looks_like_address(storage):
+        raise InputError(
+            f"storage must begin with sqlite:/// or postgresql://, or be a path, got {show_safely(storage)}"
+        )
     if storage in ("", ":memory:"):
         raise InputError(f"storage must be a file, got {show(storage)}; leave it out for a study in memory only")
     from mfopt.storage.sqlite import SQLite
@@ -73,7 +78,7 @@ class Store:
         """Every study, oldest first; a NotAStorage error where there is no storage."""
         if not self.database.exists():
             raise NotAStorage(f"there must be a storage at {self}, got nothing")
-        rows = self.database.query(f"SELECT {_COLUMNS} FROM mfopt_studies ORDER BY created, name")
+        rows = self.database.query(f"{_READ} ORDER BY created, name")
         return [self._header(row) for row in rows]
 
     def find(self, name: str) -> Header | None:
@@ -104,13 +109,18 @@ class Store:
                 return found
             created = datetime.now(timezone.utc).isoformat(timespec="microseconds")
             written = json.dumps(spec, allow_nan=False)
+            if len(written) >= LONGEST:
+                raise InputError(f"a header must be shorter than {LONGEST} characters, got {len(written)}")
             header = Header(name, created, version("mfopt"), spec, zlib.crc32(written.encode()))
-            database.run(
+            write_row(
+                database,
                 f"INSERT INTO mfopt_studies ({_COLUMNS}) VALUES (?, ?, ?, ?, ?)",
                 (name, header.created, header.mfopt, written, header.crc),
             )
             for array, data in arrays.items():
-                database.run("INSERT INTO mfopt_arrays (study, name, data) VALUES (?, ?, ?)", (name, array, data))
+                new_array = "INSERT INTO mfopt_arrays (study, name, data) VALUES (?, ?, ?)"
+                write_row(database, new_array, (name, array, data))
+        database.acknowledge(name, header.crc, 0)
         database.settle()
         return header
 
@@ -118,8 +128,11 @@ class Store:
         """Λ as it is now."""
         sql = "SELECT y FROM mfopt_events WHERE study = ? AND kind = 'capital' ORDER BY seq DESC LIMIT 1"
         rows = self.database.query(sql, (header.name,))
-        capital = rows[0][0] if rows else header.spec["capital"]
-        return None if capital is None else float(capital)
+        if rows and not isinstance(rows[0][0], float):
+            raise StorageDamaged(
+                f"{self}: the capital of study {header.name!r} must be a number, got {show(rows[0][0])}: restore a copy"
+            )
+        return rows[0][0] if rows else header.spec["capital"]  # type: ignore[no-any-return]
 
     def array(self, name: str, array: str) -> bytes | None:
         """A large array of a study's header; None if it has none of this name."""
@@ -127,11 +140,16 @@ class Store:
         return bytes(rows[0][0]) if rows else None
 
     def _look_up(self, name: str) -> Header | None:
-        rows = self.database.query(f"SELECT {_COLUMNS} FROM mfopt_studies WHERE name = ?", (name,))
+        rows = self.database.query(f"{_READ} WHERE name = ?", (name,))
         return self._header(rows[0]) if rows else None
 
     def _header(self, row: tuple[Any, ...]) -> Header:
         name, created, made, spec, crc = row
         if zlib.crc32(str(spec).encode()) != crc:
             raise StorageDamaged(f"{self}: the header of study {name!r} is not what was written: restore a copy")
-        return Header(name, created, made, json.loads(spec), crc)
+        try:
+            return Header(name, created, made, dict(json.loads(spec)), crc)
+        except (ValueError, TypeError, RecursionError) as error:
+            raise StorageDamaged(
+                f"{self}: the header of study {name!r} cannot be read, {show(spec)}: restore a copy"
+            ) from error

@@ -6,6 +6,9 @@ import numpy as np
 
 from mfopt import registry
 from mfopt.domains.box import Box
+from mfopt.domains.dimensions import Real
+from mfopt.domains.discrete import Categorical, Integer, Ordinal
+from mfopt.domains.space import Space
 from mfopt.protocols import Array, Domain, Maximiser
 from mfopt.testing._random import global_random_state
 
@@ -88,6 +91,35 @@ class MaximiserConformance:
 
         domain = Box([(0.0, 1.0)] * 4, constraints=LinearConstraint(np.ones(4), -np.inf, 0.1))
         assert self._find(_Slope(), domain).sum() >= 0.08
+
+    def _spaces(self) -> list[Space]:
+        """Discrete parameters alone; with numbers, conditions and many values; with a constraint on top."""
+        choices = Categorical(["a", "b", "c"])
+        mixed = {
+            "kind": choices,
+            "rate": Real(0.0, 1.0),
+            "units": Integer(1, 2000, log=True),
+            "depth": Integer(1, 30),
+            "drop": Real(0.0, 1.0, when={"kind": "b"}),
+            "steps": Ordinal([1, 2, 4], when={"kind": ["a", "c"]}),
+        }
+        return [
+            Space({"kind": choices, "depth": Integer(1, 9), "on": [False, True]}),
+            Space(mixed),
+            Space(mixed, constraints=lambda p: p["depth"] * p["rate"] <= 10.0),
+        ]
+
+    def test_beats_a_thousand_random_points_of_a_mixed_space(self) -> None:
+        for space in self._spaces():
+            for top in space.sample(3, np.random.default_rng(1)):
+                acquisition = _Bumps(top)
+                random = acquisition(space.sample(1000, np.random.default_rng(7))).max()
+                value = acquisition(self._find(acquisition, space)[None])[0]
+                assert value >= random, f"{value} on {space} is below the best of 1000 random points, {random}"
+
+    def test_a_flat_acquisition_on_a_mixed_space_is_harmless(self) -> None:
+        for space in self._spaces():
+            self._find(_Flat(), space)
 
     def test_a_flat_acquisition_is_harmless(self) -> None:
         self._find(_Flat(), Box([(0.0, 1.0)] * 2))

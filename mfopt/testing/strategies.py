@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 from collections.abc import Callable
 from typing import Any
 
@@ -9,7 +11,10 @@ import numpy as np
 
 from mfopt import registry
 from mfopt.domains.box import Box
+from mfopt.domains.dimensions import Real
+from mfopt.domains.discrete import Categorical, Integer
 from mfopt.domains.finite import FiniteSet
+from mfopt.domains.space import Space
 from mfopt.errors import Exhausted
 from mfopt.optimizer import Optimizer
 from mfopt.protocols import Array, Strategy
@@ -125,6 +130,32 @@ class StrategyConformance:
                 opt.tell(trial, self._f(trial, len(opt.costs)))
         assert not opt.pending
 
+    def test_answers_change_nothing_that_is_asked_later(self) -> None:
+        quiet, asked = (self._optimizer(capital=60.0) for _ in range(2))
+        for _ in range(12):
+            traces = []
+            for opt in (quiet, asked):
+                trial = opt.ask()
+                opt.tell(trial, self._f(trial, len(opt.costs)))
+                traces.append((tuple(trial.x.tolist()), trial.fidelity))
+            mean, std = asked.predict(asked.history.x)
+            assert np.isfinite(mean).all(), "predictions must be finite"
+            assert (std >= 0.0).all(), "deviations must not be negative"
+            asked.recommend()
+            assert traces[0] == traces[1], "trials must not depend on what was predicted"
+
+    def test_a_copy_goes_on_as_the_original(self) -> None:
+        opt = self._optimizer(capital=60.0)
+        for _ in range(8):
+            trial = opt.ask()
+            opt.tell(trial, self._f(trial, len(opt.costs)))
+        opt.ask()
+        copies = [copy.deepcopy(opt), pickle.loads(pickle.dumps(opt))]
+        went = self._run(opt)
+        for other in copies:
+            assert len(other.pending) == 1
+            assert self._run(other) == went, "a copy must take the same trials"
+
     def test_failures_cost_and_are_not_repeated_at_once(self) -> None:
         opt = self._optimizer()
         trace = self._run(opt, fails=lambda trial: trial.id % 3 == 2)
@@ -152,6 +183,42 @@ class StrategyConformance:
             assert np.array_equal(rows[trial.index], trial.x)
             opt.tell(trial, self._f(trial, len(opt.costs)))
         assert len(opt.history) > 0
+
+    def _run_space(self, opt: Optimizer) -> list[tuple[bytes, int]]:
+        """Ask, evaluate and tell until done; checks that points lie in X, and returns them with their fidelity."""
+        domain, asked = opt.domain, []
+        while not opt.done:
+            try:
+                trial = opt.ask()
+            except Exhausted:
+                break
+            u = domain.encode(trial.x[None])
+            assert domain.contains(u)[0], f"the point must lie in X, got {trial.x}"
+            asked.append((u.tobytes(), trial.fidelity))
+            opt.tell(trial, 1.0 - float(np.square(u - 0.3).sum()) + 0.05 * trial.fidelity * float(u[0, -1]))
+            assert len(asked) < 500, "the run must end"
+        return asked
+
+    def test_a_mixed_space_is_searched_and_nothing_noiseless_is_asked_twice(self) -> None:
+        space = Space(
+            {
+                "kind": Categorical(["a", "b", "c"]),
+                "depth": Integer(1, 5),
+                "rate": Real(1e-3, 1.0, log=True, when={"kind": ["a", "b"]}),
+            },
+            constraints=lambda p: p["kind"] != "b" or p["depth"] < 4,
+        )
+        opt = self._optimizer(space, noise=0.0)
+        asked = self._run_space(opt)
+        assert len(set(asked)) == len(asked), "no noiseless point needs a second look at a fidelity"
+        assert opt.best is not None, "a run must query the target"
+
+    def test_a_discrete_space_is_exhausted_in_the_end(self) -> None:
+        space = Space({"kind": Categorical(["a", "b", "c"]), "on": [False, True], "depth": Integer(1, 2)})
+        opt = self._optimizer(space, capital=None, noise=0.0)
+        asked = self._run_space(opt)
+        assert len(set(asked)) == len(asked), "no noiseless point needs a second look at a fidelity"
+        assert sum(m == len(self.costs) - 1 for _, m in asked) == 12, "every point is worth a target query"
 
     def test_a_noiseless_finite_set_is_exhausted_in_the_end(self) -> None:
         opt = self._optimizer(FiniteSet(np.linspace(0.0, 1.0, 6)), capital=None, noise=0.0)

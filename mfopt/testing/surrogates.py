@@ -7,6 +7,7 @@ import json
 import numpy as np
 
 from mfopt import registry
+from mfopt.hooks import TiesScales
 from mfopt.protocols import Array, Model, Surrogate
 
 
@@ -157,6 +158,24 @@ class SurrogateConformance:
             model.fit(u, y, np.random.default_rng(5))
             posteriors.append(model.posterior(self._queries()))
         assert np.array_equal(posteriors[0], posteriors[1]), "the same rng must give the same posterior"
+
+    def test_where_it_ties_scales_the_coordinates_of_a_group_are_interchangeable(self) -> None:
+        surrogate = self.surrogate()
+        if not isinstance(surrogate, TiesScales):
+            return
+        # A category of three choices and a number. All choices but the first are the same for the function, so that a
+        # length-scale per coordinate would tell the first coordinate from the others.
+        rng = np.random.default_rng(4)
+        u = np.column_stack([np.sqrt(0.5) * np.eye(3)[rng.integers(0, 3, 30)], rng.random(30)])
+        y = np.where(u[:, 0] > 0.0, 2.0, 0.0) + np.sin(3.0 * u[:, 3])
+        model = surrogate.tied([0, 0, 0, 1]).model(4, 0.0)
+        model.fit(u, y, np.random.default_rng(1))
+        assert np.abs(model.posterior(u)[0] - y).max() <= 1e-3 * np.ptp(y), "the mean must pass through noiseless data"
+        model.truncate(0)
+        model.extend(np.array([[0.0, 0.0, 0.0, 0.5]]), np.array([1.0]))
+        shifts = np.array([[0.5, 0, 0, 0.5], [0, 0.5, 0, 0.5], [0, 0, 0.5, 0.5]])
+        var = model.posterior(shifts)[1]
+        assert np.ptp(var) <= 1e-9 * var.max(), "coordinates of a group must have one length-scale"
 
     def test_describe_is_plain_data(self) -> None:
         json.dumps(dict(self._fit().describe()))

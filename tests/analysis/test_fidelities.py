@@ -185,3 +185,32 @@ def test_a_bad_file_is_one_line_and_exit_code_1(tmp_path, capsys, text, message)
     assert cli.main(["check", str(path)]) == 1
     assert message in capsys.readouterr().err
     assert cli.main(["check", str(tmp_path / "none.csv")]) == 1
+
+
+def test_points_with_parameters_that_do_not_count_are_paired():
+    space = mfopt.Space({"r": (0, 1), "c": ["a", "b"], "d": mfopt.Real(0, 1, when={"c": "b"})})
+    asked = mfopt.Optimizer(space, [1.0, 5.0], strategy="random", rng=0)
+    points = [trial.params for trial in asked.ask(8)]
+    assert {"d" in point for point in points} == {True, False}
+    asked.add(points, 0, [point["r"] + 0.1 for point in points])
+    asked.add(points, 1, [point["r"] for point in points])
+    assert mfopt.preflight(asked.history, space, [1.0, 5.0], rng=0).checks[0].pairs == 8
+    seen = []
+    mfopt.preflight([lambda p: seen.append(p) or p["r"], lambda p: p["r"]], space, [1.0, 5.0], pairs=5, rng=0)
+    assert {type(point) for point in seen} == {dict}
+
+
+def test_a_table_may_have_words_and_empty_cells(tmp_path, capsys):
+    table = tmp_path / "pairs.csv"
+    rows = [
+        f"{m},{k / 10 + 0.01 * m},{k},{'oak' if k % 2 else 'elm'},{k if k % 2 else ''}"
+        for k in range(8)
+        for m in (0, 1)
+    ]
+    table.write_text("\n".join(["fidelity,y,size,tree,rings", *rows]))
+    assert cli.main(["check", str(table), "--costs", "1", "10", "--json"]) == 0
+    (check,) = json.loads(capsys.readouterr().out)
+    assert check["pairs"] == 8
+    table.write_text("fidelity,y,size\nx,1,2\n")
+    assert cli.main(["check", str(table)]) == 1
+    assert "must hold the number of a fidelity in every row" in capsys.readouterr().err

@@ -143,3 +143,15 @@ def test_most_target_queries_of_runs_are_in_the_last_set():
 def test_wrong_functions_are_named(arguments, message):
     with pytest.raises(InputError, match=message):
         report(told(grid()), *arguments)
+
+
+def test_a_noisy_run_tells_its_recommendation():
+    rng = np.random.default_rng(0)
+    for sd in (0.5, 0.0):
+        opt = mfopt.Optimizer([(0.0, 1.0)], [1.0], strategy="gp-ei", noise=sd**2, capital=15.0, rng=1)
+        while not opt.done:
+            trial = opt.ask()
+            opt.tell(trial, float(np.sin(5 * trial.x[0])) + sd * rng.standard_normal())
+        found = report(opt)
+        assert (found.recommended is not None) == (sd > 0)
+        assert ("recommended: x0 = " in str(found)) == (sd > 0)

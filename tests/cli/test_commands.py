@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from mfopt import Study, cli
+from mfopt import Categorical, Integer, Ordinal, Real, Space, Study, cli
 
 
 @pytest.fixture
@@ -111,11 +111,84 @@ def test_a_table_may_begin_with_a_mark_and_must_be_utf_8(tmp_path, mfopt):
         table.write_bytes(bad)
         code, _, err = mfopt(*create)
         assert code == 1
-        assert "must hold a header and rows of numbers, got " in err
+        assert "must be a CSV file, got " in err
     assert not path.exists()
     table.write_text("größe\n1\n2\n", encoding="utf-8-sig")
     assert mfopt(*create)[0] == 0
     assert Study.open(path).domain.names == ("größe",)
+
+
+MIXED = ["--dim", "depth=2:12:int", "--dim", "units=16:1024:int:log", "--dim", "loss=squared,absolute"]
+MIXED += ["--dim", "size=32,64,128:ordered", "--dim", "rate=1e-4:1:log", "--dim", "bias=true,false"]
+
+
+def test_parameters_of_every_kind_are_made_asked_and_listed(tmp_path, mfopt):
+    path = tmp_path / "study.db"
+    assert mfopt("create", path, *MIXED, "--costs", "1", "5", "--strategy", "random", "--seed", "1")[0] == 0
+    study = Study.open(path)
+    assert (
+        study.domain.describe()
+        == Space(
+            {
+                "depth": Integer(2, 12),
+                "units": Integer(16, 1024, log=True),
+                "loss": Categorical(["squared", "absolute"]),
+                "size": Ordinal([32, 64, 128]),
+                "rate": Real(1e-4, 1, log=True),
+                "bias": Categorical([True, False]),
+            }
+        ).describe()
+    )
+    shown = json.loads(mfopt("ask", path, "--json")[1])["x"]
+    assert {name: type(value) for name, value in shown.items()} == {
+        "depth": int,
+        "units": int,
+        "loss": str,
+        "size": int,
+        "rate": float,
+        "bias": bool,
+    }
+    words = mfopt("ask", path)[1].split()
+    assert words[2:] == [str(value) for value in Study.open(path).pending[1].params.values()]
+    assert mfopt("tell", path, 0, 1.5, 1, 2.5)[0] == 0
+    assert json.loads(mfopt("best", path, "--json")[1])["x"] == Study.open(path).best.params
+    assert "loss = '" in mfopt("best", path)[1]
+    (first, _) = csv.DictReader(io.StringIO(mfopt("history", path, "--csv")[1]))
+    assert {name: first[name] for name in shown} == {name: str(value) for name, value in shown.items()}
+
+
+def test_what_does_not_count_is_an_empty_cell_and_a_dash(tmp_path, mfopt):
+    path = tmp_path / "study.db"
+    space = Space({"kind": ["a", "b"], "n": Integer(1, 5, when={"kind": "b"})})
+    study = Study(space, [1.0], storage=path, strategy="random", rng=0)
+    study.add([{"kind": "a"}, {"kind": "b", "n": 3}], 0, [1.0, 2.0])
+    assert mfopt("history", path, "--csv")[1].splitlines()[1:] == ["0,a,,0,1.0,0.0,ok", "1,b,3,0,2.0,0.0,ok"]
+    assert [row["x"] for row in json.loads(mfopt("history", path, "--json")[1])] == [
+        {"kind": "a"},
+        {"kind": "b", "n": 3},
+    ]
+    lines = mfopt("ask", path, "-n", 12)[1].splitlines()
+    assert {tuple(line.split()[2:])[1] for line in lines if line.split()[2] == "a"} == {"-"}
+
+
+def test_candidates_may_have_columns_of_words(tmp_path, mfopt):
+    table, path = tmp_path / "alloys.csv", tmp_path / "study.db"
+    table.write_text("metal,parts,hot\niron,3,true\ntin,5,false\ntin,4,true\n")
+    assert mfopt("create", path, "--candidates", table, "--costs", "2", "--strategy", "random")[0] == 0
+    shown = json.loads(mfopt("ask", path, "--json")[1])
+    assert shown["x"] == [{"metal": "iron", "parts": 3, "hot": True}, {"metal": "tin", "parts": 5, "hot": False},
+                          {"metal": "tin", "parts": 4, "hot": True}][shown["index"]]  # fmt: skip
+    table.write_text("metal,parts\niron,3\n,5\n")
+    code, _, err = mfopt("create", path, "--study", "holes", "--candidates", table, "--costs", "2")
+    assert code == 1
+    assert "candidates must have no missing values, got None in row 1 of column 0" in err
+
+
+@pytest.mark.parametrize("bad", ["a=1:5:integer", "a=x,y:log", "a=", "a=1:5:int:int", "a=1.5:3:int", "a=1:int", "=a,b"])
+def test_a_parameter_that_cannot_be_read_is_refused(tmp_path, mfopt, bad):
+    code, _, err = mfopt("create", tmp_path / "study.db", "--dim", bad, "--costs", "1")
+    assert code == 1
+    assert "--dim must be NAME=LO:HI" in err
 
 
 def test_trials_are_lines_that_a_shell_can_read(tmp_path, mfopt, wing):

@@ -199,6 +199,27 @@ def test_a_run_as_json(folder, capsys):
     assert found["status"] == 0
 
 
+SPACE = """\
+import mfopt
+domain = {"n": mfopt.Integer(1, 9), "kind": ["a", "b"], "drop": mfopt.Real(0, 1, when={"kind": "b"})}
+costs = [1.0, 5.0]
+def low(params): return params["n"] + params.get("drop", 0.5)
+def high(params): return params["n"] - (params["kind"] == "a")
+functions = [low, high]
+capital, seed, strategy = 30, 0, "random"
+"""
+
+
+def test_a_problem_file_may_have_a_space(folder, capsys):
+    (folder / "odd.py").write_text(SPACE)
+    assert cli.main(["run", "odd.py", "--json", "--quiet", "--storage", "odd.db"]) == 0
+    found = json.loads(capsys.readouterr().out)["x"]
+    assert found == mfopt.Study.open("odd.db").best.params
+    assert isinstance(found["n"], int)
+    assert cli.main(["run", "odd.py", "--quiet"]) == 0
+    assert f"  n = {found['n']}\n" in capsys.readouterr().out
+
+
 def test_functions_of_a_file_run_in_processes(folder):
     done = shell("run", "plain.py", "--capital", 30, "--workers", 2, "--json", "--quiet", cwd=folder)
     assert done.returncode == 0, done.stderr

@@ -1,5 +1,7 @@
 """Tracked points: always equal to a fresh posterior, whatever happened to the GP; and the lazy argmax is exact."""
 
+import pickle
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -189,3 +191,60 @@ def test_bad_arguments_are_refused():
         argmax_ucb([tracked], 1.0, [0.0], [True] * 4)
     with pytest.raises(ValueError, match="beta must not be negative"):
         argmax_ucb([tracked], -1.0, [0.0])
+
+
+def test_a_pickled_gp_and_its_tracked_points_go_on_to_the_bit():
+    rng = np.random.default_rng(4)
+    x, y, points, more = rng.random((90, 3)), rng.normal(size=90), rng.random((40, 3)), rng.random((5, 3))
+    for lazy, noise in ((False, 1e-6), (True, 1e-6), (False, 0.0)):
+        gp = GP("matern52", [0.3, 0.5, 0.9], 1.7, noise, 0.2)
+        gp.extend(x[:50], y[:50])
+        if noise == 0.0:
+            gp.extend(np.vstack([x[:2], x[:2] + 1e-9]), np.ones(4))  # so close that a jitter is needed
+        tracked = gp.track(points, lazy=lazy, capacity=60)
+        for row, value in zip(x[50:70], y[50:70], strict=True):
+            gp.append(row, value)
+            tracked.bounds([3, 7], 2.0, 0.1)
+        gp.truncate(66)
+        again, copy = pickle.loads(pickle.dumps((gp, tracked)))
+        assert copy.gp is again
+        assert again.jitter == gp.jitter
+        assert (gp.jitter > 0.0) == (noise == 0.0)
+        for one, kept in ((gp, tracked), (again, copy)):
+            one.extend(x[70:], y[70:])
+            kept.add(more)
+        assert copy.fresh == tracked.fresh
+        np.testing.assert_array_equal(copy.bounds(range(45), 2.0, 0.1), tracked.bounds(range(45), 2.0, 0.1))
+        np.testing.assert_array_equal(copy.mean, tracked.mean)
+        np.testing.assert_array_equal(copy.var, tracked.var)
+        np.testing.assert_array_equal(again.cholesky(), gp.cholesky())
+        for ours, theirs in zip(again.posterior_gradient(points), gp.posterior_gradient(points), strict=True):
+            np.testing.assert_array_equal(ours, theirs)
+
+
+def test_what_was_pickled_is_checked():
+    gp = GP("se", 0.3, 1.0, 1e-4)
+    gp.extend([[0.1], [0.5]], [1.0, 2.0])
+    make, (*head, x, y, etas, rows, z, delta) = gp.__reduce__()
+    for bad in (
+        (x[:1], y, etas, rows, z, delta),
+        (x, y, -etas, rows, z, delta),
+        (x, y, etas, -rows, z, delta),
+        (x, y, etas, rows[:1], z, delta),
+        (x, y, etas, rows, z * np.nan, delta),
+        (x, y, etas, rows, z, -1.0),
+    ):
+        with pytest.raises(ValueError, match="must"):
+            make(*head, *bad)
+    make, (_, capacity, points, stored, summed, dot, square, v) = gp.track([[0.2], [0.4], [0.9]]).__reduce__()
+    for bad in (
+        (points, stored + 1, summed, dot, square, v),
+        (points, stored, summed + 1, dot, square, v),
+        (points, stored, stored - 1, dot, square, v),
+        (points, stored[:2], summed, dot, square, v),
+        (points, stored, summed, dot, square, v[:1]),
+        (points, stored, summed, dot[:2], square, v),
+        (points, stored, summed, dot, square, v[:, :2]),
+    ):
+        with pytest.raises(ValueError, match="must"):
+            make(gp, capacity, *bad)

@@ -25,6 +25,21 @@ def test_every_make_target_that_is_named_exists():
         assert {one or other for one, other in named} <= targets
 
 
+def test_everything_that_the_makefile_and_its_tools_call_is_there():
+    """In the sdist, too, from which `make test-dist` runs this."""
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    lines = makefile.replace("\\\n", " ").splitlines()
+    lines += [line for script in (ROOT / "tools").glob("*.sh") for line in script.read_text("utf-8").splitlines()]
+    called = set()
+    for line in lines:
+        called |= set(
+            re.findall(r"(?<![\w/.$-])((?:tools|tests|benchmarks)/[\w./-]+\.\w+|requirements[\w-]*\.lock)", line)
+        )
+        called |= {f"{folder}/{file}" for folder, file in re.findall(r"cd (\w+) && \S*python (\w+\.py)", line)}
+    assert len(called) > 20
+    assert sorted(path for path in called if not (ROOT / path).exists()) == []
+
+
 @pytest.mark.parametrize("path", sorted(set(re.findall(r"`([\w./-]+/[\w./-]*)`", CONTRIBUTING))))
 def test_every_path_that_is_named_exists(path):
     places = [ROOT, ROOT / "plugins" / "mfopt_plugins"]

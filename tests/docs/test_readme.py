@@ -19,7 +19,8 @@ NUMBER = r"[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?"
 
 
 def test_the_examples_are_there():
-    assert [title for title, _ in BLOCKS] == ["Ask and tell", "A finite set", "A constrained box", "In parallel"]
+    spaces = ["A finite set", "A constrained box", "Integers, categories, conditions"]
+    assert [title for title, _ in BLOCKS] == ["Ask and tell", *spaces, "In parallel"]
 
 
 def test_the_reason_that_is_shown_is_the_one_that_the_first_example_gives():

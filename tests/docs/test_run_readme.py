@@ -92,7 +92,7 @@ def test_from_a_simulator_to_a_finished_parallel_run(tmp_path):
 
 def test_the_examples_of_the_page_on_parallel_runs(tmp_path):
     blocks = re.findall(r"```python\n(.*?)```", page("docs/parallel.md"), re.DOTALL)
-    assert len(blocks) == 2
+    assert len(blocks) == 3
     for number, code in enumerate(blocks):
         (tmp_path / f"example{number}.py").write_text(code, encoding="utf-8")
         done = shell(f"python3 example{number}.py", tmp_path)

@@ -93,8 +93,6 @@ def test_a_dataframe_gives_names():
     domain = FiniteSet(frame)
     assert domain.names == ("temperature", "pressure")
     assert domain.validate({"pressure": 1.5, "temperature": 30}).tolist() == [30.0, 1.5]
-    with pytest.raises(InputError, match="real numbers"):
-        FiniteSet(frame.assign(colour=["red", "blue", "red"]))
     with pytest.raises(InputError, match=r"finite, got .* in row 1"):
         FiniteSet(frame.assign(pressure=[1.0, np.nan, 2.0]))
 
@@ -119,7 +117,12 @@ def test_a_million_candidates_are_no_trouble():
         ([[np.inf, 1.0]], "finite"),
         ("abc", "real numbers"),
         (None, "real numbers"),
-        ([[True, False]], "real numbers"),
+        ([["a", None]], "no missing values, got None in row 0 of column 1"),
+        ([["a", float("nan")]], "finite, got"),
+        (pd.DataFrame({"c": ["a", np.nan]}), "no missing values, got nan in row 1 of c"),
+        (pd.DataFrame({"c": pd.array([1, None], dtype="Int64")}), "(no missing values|finite), got .* in row 1"),
+        (pd.DataFrame({"c": pd.to_datetime(["2020-01-01"])}), "numbers, strings or booleans, got datetime"),
+        ([[str(k)] for k in range(1001)], "at most 1000 different values, got 1001 in column 0"),
     ],
 )
 def test_bad_candidates_are_refused(points, rule):
@@ -140,3 +143,79 @@ def test_the_users_array_is_copied_and_the_points_cannot_be_changed():
 def test_what_is_no_candidate_is_refused(x):
     with pytest.raises(DomainError):
         FiniteSet([[0.0, 1.0], [1.0, 0.0]]).validate(x)
+
+
+# ------------------------------------------------------------------------------------------- mixed columns
+
+
+def mixed():
+    return pd.DataFrame(
+        {
+            "metal": ["tin", "iron", "gold", "tin"],
+            "parts": [3, 5, 4, 3],
+            "heat": [1.0, 10.0, 100.0, 1.0],
+            "pure": [True, False, True, True],
+            "code": [7, "seven", 7, 7],
+        }
+    )
+
+
+class TestMixedColumns(DomainConformance):
+    def domain(self):
+        return FiniteSet(mixed(), log=[False, False, True, False, False])
+
+
+def test_a_table_gives_back_its_own_values():
+    frame = mixed()
+    domain = FiniteSet(frame)
+    assert domain.rows.tolist() == [0, 1, 2]
+    for row, x in zip(domain.rows, domain.decode(domain.points), strict=True):
+        params = domain.params(x)
+        assert params == frame.iloc[row].to_dict()
+        assert [type(value) for value in params.values()] == [str, int, float, bool, type(frame["code"][row])]
+        assert np.array_equal(domain.validate(params), x)
+        assert np.array_equal(domain.validate(list(params.values())), x)
+
+
+def test_lists_and_arrays_of_objects_mean_the_same_as_a_frame():
+    frame = mixed()
+    rows = frame.to_dict("split")["data"]
+    expected = FiniteSet(frame).describe()
+    for table in (rows, [tuple(row) for row in rows], frame.to_numpy()):
+        assert FiniteSet(table, names=list(frame.columns)).describe() == expected
+
+
+def test_categories_are_coordinates_of_their_own_in_order_of_appearance():
+    domain = FiniteSet(mixed())
+    assert [(block.start, block.stop) for block in domain.blocks] == [(0, 3), (3, 4), (4, 5), (5, 6), (6, 7)]
+    assert domain.dim == 7
+    assert domain.decode(domain.points)[:, 0].tolist() == [0.0, 1.0, 2.0]
+    apart = [np.linalg.norm(a[:3] - b[:3]) for a in domain.points for b in domain.points if a is not b]
+    assert {round(distance, 12) for distance in apart} == {0.0, 1.0}
+
+
+def test_a_log_scale_makes_equal_ratios_equal_distances():
+    for log in (True, [False, True, False]):
+        domain = FiniteSet([[1, 1.0, "a"], [2, 10.0, "b"], [3, 100.0, "a"]], log=log)
+        assert domain.points[:, 1] == pytest.approx([0.0, 0.5, 1.0])
+    assert domain.points[:, 0].tolist() == [0.0, 0.5, 1.0]
+    for bad, rule in (([False, False, True], "holds no numbers"), ([True], "3 of them"), ("yes", "True or False")):
+        with pytest.raises(InputError, match=rule):
+            FiniteSet([[1, 1.0, "a"], [2, 10.0, "b"]], log=bad)
+    with pytest.raises(InputError, match=r"a log scale needs lo > 0 .* for x0"):
+        FiniteSet([[0.0], [1.0]], log=True)
+
+
+def test_numbers_are_what_they_were():
+    assert FiniteSet(np.array([[1, 2], [3, 4]])).params(np.array([3.0, 4.0])) == {"x0": 3, "x1": 4}
+    params = FiniteSet([[1, 2.5], [3, 4.0]]).params(np.array([3.0, 4.0]))
+    assert [type(value) for value in params.values()] == [int, float]
+    assert FiniteSet(["a", "b"]).params(np.array([1.0])) == {"x0": "b"}
+
+
+def test_an_array_for_categories_holds_places():
+    domain = FiniteSet([[1, "a"], [2, "b"]])
+    assert domain.validate(np.array([2.0, 1.0])).tolist() == [2.0, 1.0]
+    for bad in (np.array([2.0, 5.0]), np.array([2.0, 0.5]), [2, "c"], [2, 1], {"x0": 2, "x1": "a"}):
+        with pytest.raises(DomainError):
+            domain.validate(bad)

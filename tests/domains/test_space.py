@@ -281,3 +281,21 @@ def test_a_run_asks_for_points_of_the_space(strategy):
         value = -np.log10(params["rate"]) - abs(params["depth"] - 5) - params.get("drop", 0.3)
         opt.tell(trial, value + 0.01 * trial.fidelity)
     assert opt.best is not None
+
+
+def test_a_discrete_space_lists_its_points():
+    space = mfopt.Space(
+        {"kind": ["a", "b", "c"], "n": mfopt.Integer(1, 4), "size": mfopt.Ordinal([1, 2, 4], when={"kind": "a"})},
+        constraints=lambda p: p["n"] < 4 or p["kind"] == "a",
+    )
+    assert len(space.points) == 4 * 3 + 2 * 3
+    assert space.contains(space.points).all()
+    assert [space.locate(u) for u in space.points] == list(range(18))
+    assert space.locate(np.full(space.dim, 0.25)) is None
+
+
+@pytest.mark.parametrize("parameters", [{"n": mfopt.Integer(1, 3), "x": (0.0, 1.0)}, {"n": mfopt.Integer(1, 90_000)}])
+def test_a_space_with_numbers_or_many_values_lists_none(parameters):
+    space = mfopt.Space(parameters)
+    assert space.points is None
+    assert space.locate(space.sample(1, np.random.default_rng(0))[0]) is None

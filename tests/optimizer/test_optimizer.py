@@ -126,11 +126,23 @@ def test_a_failed_trial_costs_and_has_no_value():
     assert opt.best is None
 
 
+@pytest.mark.parametrize(("direction", "sign"), [("maximize", 1.0), ("minimize", -1.0)])
+def test_a_failed_trial_may_have_a_bound(direction, sign):
+    opt = make(capital=100.0, direction=direction)
+    opt.tell(opt.ask(), 2.5, status="failed")
+    assert opt.history.status.tolist() == ["failed"]
+    assert np.isnan(opt.history.y[0])
+    assert opt.history.bound.tolist() == [2.5]
+    assert opt.strategy.records[0].y is None
+    assert opt.strategy.records[0].bound == sign * 2.5
+    assert opt.best is None
+
+
 def test_status_and_value_must_fit():
     opt = make()
     trial = opt.ask()
-    with pytest.raises(InputError, match="left out"):
-        opt.tell(trial, 1.0, status="failed")
+    with pytest.raises(InputError, match=r'bound told with status="failed" must'):
+        opt.tell(trial, np.nan, status="failed")
     with pytest.raises(InputError, match="status must be"):
         opt.tell(trial, 1.0, status="done")
     assert opt.pending

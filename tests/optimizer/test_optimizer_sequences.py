@@ -85,7 +85,7 @@ class Calls(RuleBasedStateMachine):
     def tell_nonsense(self, bad, data):
         trial = data.draw(st.sampled_from(self.opt.pending))
         self.refused(InputError, lambda: self.opt.tell(trial, bad))
-        self.refused(InputError, lambda: self.opt.tell(trial, 1.0, status="failed"))
+        self.refused(InputError, lambda: self.opt.tell(trial, np.nan, status="failed"))
         self.refused(InputError, lambda: self.opt.tell(trial, 1.0, status="fine"))
 
     @precondition(lambda self: self.told)

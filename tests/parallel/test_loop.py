@@ -280,3 +280,19 @@ def test_an_optimiser_in_mid_run_can_be_continued():
     run(opt, [low, high], callback=lambda o, t, y: len(o.history) == 5)
     assert len(opt.history) == 5
     assert run(opt, [low, high]).spent > 36.0
+
+
+def test_functions_of_a_space_are_given_params():
+    seen = []
+
+    def depth(params):
+        seen.append(params)
+        return params["depth"] + params.get("drop", 0.0)
+
+    space = {"depth": mfopt.Integer(1, 9), "kind": ["a", "b"], "drop": mfopt.Real(0, 1, when={"kind": "b"})}
+    result = maximize([depth], space, [1.0], 12.0, strategy="random", rng=0, progress=False)
+    assert seen == result.history.params
+    assert {type(params["depth"]) for params in seen} == {int}
+    assert {"drop" in params for params in seen} == {True, False}
+    with pytest.raises(InputError, match=r"the value of function 0 at \{'depth': \d, .* must be finite"):
+        maximize([lambda params: np.nan], space, [1.0], 2.0, strategy="random", rng=0, progress=False)

@@ -1,5 +1,6 @@
 """Programs as functions: what becomes of their processes."""
 
+import json
 import os
 import signal
 import subprocess
@@ -11,6 +12,22 @@ import pytest
 import mfopt
 from mfopt.errors import EvaluationTimeout
 from tests.processes import ends, started, wait_for
+
+
+def test_a_program_is_given_native_values_by_its_own_names(tmp_path):
+    code = (
+        "import json, sys; x = json.load(sys.stdin)['x']; print(json.dumps(x), file=open(sys.argv[1], 'a')); print(1)"
+    )
+    command = [sys.executable, "-c", code, str(tmp_path / "given")]
+    space = mfopt.Space({"n": mfopt.Integer(1, 9), "c": ["a", "b"], "r": mfopt.Real(0, 1, when={"c": "b"})})
+    program = mfopt.Simulator(command, ["count", "kind", "rate"])
+    result = mfopt.maximize([program], space, [1.0], 4.0, strategy="random", rng=0, progress=False)
+    given = [json.loads(line) for line in (tmp_path / "given").read_text().splitlines()]
+    own = {"n": "count", "c": "kind", "r": "rate"}
+    assert given == [{own[name]: value for name, value in params.items()} for params in result.history.params]
+    assert {type(one["count"]) for one in given} == {int}
+    assert program(np.array([1.0, 2.0, 3.0])) == 1.0
+    assert '{"count": 1.0, "kind": 2.0, "rate": 3.0}' in (tmp_path / "given").read_text()
 
 
 @pytest.mark.posix_only

@@ -9,6 +9,7 @@ import mfopt
 from mfopt.loop import run
 from mfopt.parallel import engine
 from mfopt.run.events import Told
+from mfopt.storage import connect
 from tests.parallel import functions as f
 
 DOMAIN = [(0.0, 1.0), (0.0, 1.0)]
@@ -125,6 +126,54 @@ def test_a_value_that_another_process_told_first_is_passed_over(tmp_path):
     result = run(mine, [overtaken])
     assert result.history.y.tolist() == [7.0] * 3
     assert result.spent == 3.0
+
+
+def end_leases(path):
+    """Let the lease of every pending trial run out."""
+    database = connect(path).database
+    database.run("UPDATE mfopt_trials SET lease = 0 WHERE lease IS NOT NULL")
+    database.close()
+
+
+def test_a_failure_of_a_trial_that_another_process_has_now_is_passed_over(tmp_path):
+    path, taken = tmp_path / "study.db", []
+    mine = opened(path, capital=3.0, lease=60.0)
+
+    def overtaken(x):
+        if taken:
+            return f.high(x)
+        end_leases(path)
+        other = mfopt.Study.open(path, lease=60.0)
+        taken.append(other.ask())
+        other.close()
+        raise ValueError("no value here")
+
+    result = run(mine, [overtaken], on_error="record")
+    assert result.failures == []
+    assert [trial.id for trial in mine.pending] == [taken[0].id] == [0]
+    assert result.history.status.tolist() == ["ok", "ok"]
+    mine.tell(taken[0], 1.0)
+
+
+def test_a_trial_that_comes_back_to_its_own_engine_stays_with_it(tmp_path):
+    path, started = tmp_path / "study.db", []
+    mine = opened(path, capital=4.0, lease=60.0)
+
+    def failing(x):
+        started.append(x.copy())
+        if len(started) == 1:
+            end_leases(path)
+            give_up = time.monotonic() + 60.0
+            while mine._session.log.claim_number(0) == 1:  # until the engine asks again, and is offered this trial
+                assert time.monotonic() < give_up
+                time.sleep(0.01)
+            raise ValueError("no value here")
+        return f.high(x)
+
+    result = run(mine, [failing], on_error="record", executor="threads", workers=2)
+    assert [failure.trial_id for failure in result.failures] == [0]
+    assert sorted(result.history.id.tolist()) == [0, 1, 2, 3]
+    assert mine.pending == []
 
 
 def test_maximize_takes_a_storage(tmp_path):

@@ -7,7 +7,7 @@ import pytest
 
 import mfopt
 from mfopt import cli
-from mfopt.plots.run import plot_run
+from mfopt.plots.run import draw_progress, plot_run
 from mfopt.plots.study import plot_study
 
 pytest.importorskip("matplotlib")
@@ -104,7 +104,9 @@ def test_what_cannot_be_drawn_is_said(folder, capsys, monkeypatch):
     assert "a study must have values to be drawn, got none" in capsys.readouterr().err
     study("other.db", [(0, 1)], capital=20.0)
     assert cli.main(["plot", "other.db", "--out", "run.xyz"]) == 1
-    assert "run.xyz: Format 'xyz' is not supported" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "a picture must be a file of one of these kinds" in said
+    assert "got run.xyz" in said
     assert cli.main(["plot", "none.db"]) == 1
     assert "got nothing" in capsys.readouterr().err
     monkeypatch.setitem(sys.modules, "matplotlib", None)
@@ -120,3 +122,76 @@ def test_a_run_on_a_finite_set_is_drawn(tmp_path, columns):
         opt.tell(trial, high(trial.x))
     plot_run(opt, tmp_path / "run.svg", optimum=1.0)
     assert ("Where it queried" if columns == 2 else "Values") in written(tmp_path / "run.svg")
+
+
+MIXED = {
+    "rate": mfopt.Real(1e-4, 1e-1, log=True),
+    "depth": mfopt.Integer(2, 6),
+    "size": mfopt.Ordinal([32, 64, 128]),
+    "kind": mfopt.Categorical(["tree", "dart", "linear"]),
+    "drop": mfopt.Real(0, 1, when={"kind": "dart"}),
+}
+
+
+@pytest.mark.parametrize("dims", [None, ["kind", "drop"], ["size", "depth"], ["drop", "rate"]])
+def test_parameters_of_every_kind_are_drawn_with_their_labels(folder, dims):
+    opt = mfopt.Optimizer(MIXED, [1.0, 5.0], capital=60.0, strategy="random", rng=0)
+    mfopt.loop.run(opt, [lambda p: p["depth"] + p["size"] / 32.0 + p.get("drop", 0.0)] * 2)
+    plot_study(opt, "run.svg", {}, dims)
+    text = written(folder / "run.svg")
+    expected = {"kind": ["<!-- tree -->", "<!-- dart -->"], "size": ["<!-- 64 -->"], "drop": ["along drop"]}
+    for name in dims or []:
+        assert all(label in text for label in expected.get(name, [f"along {name}"]))
+    assert "<!-- nan -->" not in text
+
+
+def test_a_table_with_words_is_drawn(folder):
+    rng = np.random.default_rng(0)
+    rows = [
+        [int(n), float(h), str(c)]
+        for n, h, c in zip(rng.integers(0, 9, 40), rng.random(40), rng.choice(["oak", "elm"], 40), strict=True)
+    ]
+    opt = mfopt.Optimizer(
+        mfopt.FiniteSet(rows, names=["n", "h", "tree"]), [1.0], capital=12.0, strategy="random", rng=0
+    )
+    mfopt.loop.run(opt, [lambda p: p["n"] + (p["tree"] == "oak")])
+    plot_study(opt, "run.svg", {}, ["tree", "n"])
+    text = written(folder / "run.svg")
+    assert "<!-- oak -->" in text
+    assert "<!-- elm -->" in text
+
+
+def test_two_parameters_that_are_no_numbers_are_an_area(tmp_path):
+    opt = mfopt.Optimizer({"n": mfopt.Integer(1, 9), "c": ["one", "two"]}, [1.0], capital=6.0, strategy="random", rng=0)
+    mfopt.loop.run(opt, [lambda p: p["n"]])
+    plot_run(opt, tmp_path / "run.svg")
+    text = written(tmp_path / "run.svg")
+    assert "Where it queried" in text
+    assert "<!-- two -->" in text
+
+
+def test_a_noisy_run_shows_its_recommendation():
+    from matplotlib.figure import Figure
+
+    rng = np.random.default_rng(0)
+    opt = mfopt.Optimizer([(0.0, 1.0)] * 2, [1.0], strategy="random", noise=0.25, capital=12.0, rng=1)
+    while not opt.done:
+        opt.tell(opt.ask(), float(rng.standard_normal()))
+    axes = Figure().subplots()
+    draw_progress(axes, opt, None)
+    assert any(text.get_text().startswith("recommended: ") for text in axes.get_legend().get_texts())
+
+
+def test_failed_trials_are_drawn(folder):
+    def crashes(x):
+        if x[0] > 0.6:
+            raise RuntimeError("no mesh")
+        return high(x)
+
+    study("study.db", [(0, 1), (0, 1)], costs=(1.0,), capital=20.0, functions=(crashes,))
+    opt = mfopt.Study.open("study.db", "wing")
+    assert (opt.history.status == "failed").any()
+    plot_run(opt, "run.svg")
+    assert "<!-- failed -->" in written(folder / "run.svg")
+    plot_study(opt, "study.svg", opt.reasons())
+    assert "<!-- failed -->" in written(folder / "study.svg")

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mfopt import Categorical, Integer, Optimizer, Space
 from mfopt.run.history import History
 
 entries = st.lists(
@@ -75,3 +76,24 @@ def test_without_pandas_the_error_names_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(ImportError, match=r"mfopt\[dataframe\]"):
         History(("a",)).to_dataframe()
+
+
+def test_params_and_frames_have_native_values_and_leave_out_what_does_not_count():
+    space = Space(
+        {
+            "n": Integer(1, 5),
+            "c": ["a", "b"],
+            "m": Integer(1, 3, when={"c": "b"}),
+            "on": Categorical([True, False], when={"c": "b"}),
+        }
+    )
+    opt = Optimizer(space, [1.0], strategy="random", rng=0)
+    opt.add([{"n": 2, "c": "a"}, {"n": 3, "c": "b", "m": 2, "on": True}], 0, [1.0, 2.0])
+    assert opt.history.params == [{"n": 2, "c": "a"}, {"n": 3, "c": "b", "m": 2, "on": True}]
+    assert [type(value) for value in opt.history.params[1].values()] == [int, str, int, bool]
+    frame = opt.history.to_dataframe()
+    assert [str(frame[name].dtype) for name in ("n", "m", "on")] == ["int64", "Int64", "boolean"]
+    assert frame.to_csv(index=False).splitlines()[1:] == ["0,2,a,,,0,1.0,0.0,ok", "1,3,b,2,True,0,2.0,0.0,ok"]
+    again = Optimizer(space, [1.0], strategy="random", rng=0)
+    again.add(frame[["on", "m", "c", "n"]], frame["fidelity"], frame["y"])  # in any order of the columns
+    assert again.history.params == opt.history.params

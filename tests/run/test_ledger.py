@@ -48,9 +48,9 @@ def test_a_refused_ask_is_shown_and_does_not_count_as_one():
     view = kept.enter(Refused("nothing left", "points"))
     assert isinstance(view, View)
     assert kept.view().t == view.t == 1
-    assert str(kept.why_done(lambda: False)) == "nothing left"
+    assert str(kept.exhausted) == "nothing left"
     kept.enter(added(0, 1.0))
-    assert kept.why_done(lambda: False) is None
+    assert kept.exhausted is None
 
 
 @pytest.mark.parametrize("sign", [1.0, -1.0])
@@ -72,9 +72,9 @@ def test_a_value_shows_the_strategy_a_record_to_be_maximised(sign):
 def test_a_new_capital_is_not_shown_but_lets_the_run_go_on():
     kept = ledger(capital=10.0)
     kept.enter(asked(0))
-    assert kept.why_done(lambda: False).which == "capital"
+    assert kept.why_done().which == "capital"
     assert kept.enter(CapitalSet(20.0)) is None
-    assert kept.why_done(lambda: False) is None
+    assert kept.why_done() is None
     assert kept.view().remaining == 10.0
 
 
@@ -107,11 +107,13 @@ def test_pending_target_queries_use_up_a_noiseless_finite_set():
     domain = FiniteSet([0.0, 1.0])
     kept = ledger(domain, noise=0.0)
     kept.enter(asked(0, [0.0], domain=domain))
-    assert kept.why_done(lambda: True) is None  # the ledger knows better than the strategy
+    assert not kept.strategy_judges  # the ledger knows better
+    assert kept.why_done() is None
     kept.enter(asked(1, [1.0], domain=domain))
-    assert isinstance(kept.why_done(lambda: False), Exhausted)
+    assert isinstance(kept.why_done(), Exhausted)
 
 
 def test_the_strategy_is_asked_only_where_the_noise_of_a_finite_set_is_not_known():
-    assert ledger(FiniteSet([0.0, 1.0])).why_done(lambda: True).which == "points"
-    assert ledger().why_done(lambda: True) is None
+    assert ledger(FiniteSet([0.0, 1.0])).strategy_judges
+    assert ledger(FiniteSet([0.0, 1.0])).used_up().which == "points"
+    assert not ledger().strategy_judges

@@ -66,5 +66,5 @@ def test_without_a_lease_no_trial_runs_out(log):
     assert log.lease is None
     assert log.count_expired() == 0
     with log.transaction():
-        assert log.claim(5) == []
+        assert log.claim(5) == {}
     log.close()

@@ -23,6 +23,7 @@ from mfopt import (
 from mfopt.storage import connect
 from mfopt.storage import postgres as postgres_module
 from mfopt.storage import sqlite as sqlite_module
+from mfopt.storage.schema import VERSION
 from tests.storage.workers import study, value
 
 
@@ -91,9 +92,9 @@ def test_opening_by_name_makes_nothing(tmp_path):
 
 def test_a_newer_schema_is_refused(storage):
     filled(storage).close()
-    change(storage, "UPDATE mfopt_schema SET version = 2")
+    change(storage, f"UPDATE mfopt_schema SET version = {VERSION + 1}")
     for opening in opened(storage):
-        with pytest.raises(NewerSchema, match=r"version 2 .* up to 1: install a newer"):
+        with pytest.raises(NewerSchema, match=rf"version {VERSION + 1} .* up to {VERSION}: install a newer"):
             opening()
 
 

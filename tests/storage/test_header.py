@@ -6,11 +6,16 @@ from scipy.optimize import LinearConstraint, NonlinearConstraint
 
 from mfopt import (
     Box,
+    Categorical,
     Fidelity,
     FiniteSet,
     InputError,
+    Integer,
     Optimizer,
+    Ordinal,
+    Real,
     ReplayWarning,
+    Space,
     Study,
     StudyMismatch,
     registry,
@@ -230,3 +235,84 @@ def test_the_record_holds_when_a_strategy_has_changed_its_mind(tmp_path):
         assert again.ask().x[0] == 0.75
     assert len(given) == 1
     assert [bits(t) for t in again.pending[:3]] == [bits(t) for t in first]
+
+
+# ------------------------------------------------------------------------------------- spaces and mixed tables
+
+
+def conditional(**options):
+    parameters = {
+        "rate": Real(1e-4, 1, log=True),
+        "n": Integer(1, 9),
+        "kind": Categorical(["a", "b", "c"]),
+        "part": Ordinal(["low", "high"], when={"kind": ["a", "b"]}),
+    }
+    return Space(parameters, **options)
+
+
+def near(params):
+    return params["n"] <= 5
+
+
+@pytest.mark.parametrize(
+    "domain",
+    [
+        conditional(),
+        FiniteSet([["a", 1, 0.5, True], ["b", 2, 5.0, False], ["a", 1, 0.5, True], ["c", 3, 50.0, True]], log=True),
+        Box([(0, 1)] * 3, constraints=LinearConstraint(np.ones(3), 0.999, 1.0), feasible=[0.2, 0.3, 0.4995]),
+        conditional(feasible=[{"rate": 0.1, "n": 3, "kind": "c"}, {"rate": 0.1, "n": 3, "kind": "a", "part": "high"}]),
+    ],
+)
+def test_a_domain_of_any_kind_reopens_exactly(tmp_path, domain):
+    options = {"costs": [1.0, 4.0], "strategy": "random", "rng": 0, "noise": 0.1}
+    memory = Optimizer(domain, **options)
+    study = Study(domain, **options, storage=tmp_path / "study.db")
+    for k in range(6):
+        for one in (memory, study):
+            one.tell(one.ask(), float(k % 4))
+    again = Study.open(tmp_path / "study.db")
+    assert again.domain.describe() == domain.describe()
+    assert np.array_equal(again.history.x, memory.history.x, equal_nan=True)
+    assert again.history.params == memory.history.params
+    assert again.best.params == memory.best.params
+    trial, expected = again.ask(), memory.ask()
+    assert (trial.params, trial.index, trial.fidelity) == (expected.params, expected.index, expected.fidelity)
+    Study(domain, **options, storage=tmp_path / "study.db")  # the same domain is accepted
+
+
+def test_another_choice_scale_or_known_point_is_another_domain(tmp_path):
+    table = [["a", 1.0], ["b", 2.0]]
+    Study(FiniteSet(table), [1.0], strategy="random", rng=0, storage=tmp_path / "study.db")
+    with pytest.raises(StudyMismatch, match=r"domain.choices.x0: stored \['a', 'b'\], given \['a', 'c'\]"):
+        Study(FiniteSet([["a", 1.0], ["c", 2.0]]), [1.0], strategy="random", rng=0, storage=tmp_path / "study.db")
+    with pytest.raises(StudyMismatch, match=r"domain.log: stored nothing, given \['x1'\]"):
+        Study(FiniteSet(table, log=True), [1.0], strategy="random", rng=0, storage=tmp_path / "study.db")
+
+
+def test_a_finite_set_stored_by_an_older_version_opens_and_goes_on(tmp_path, monkeypatch):
+    domain = FiniteSet(np.array([[1, 2], [3, 4], [5, 6]]))
+    options = {"costs": [1.0], "strategy": "random", "rng": 0, "storage": tmp_path / "study.db"}
+    columns = FiniteSet.describe_columns
+    with monkeypatch.context() as older:
+        older.setattr(FiniteSet, "describe_columns", lambda self: {"kind": "finite", "names": list(self.names)})
+        Study(domain, **options)
+    assert FiniteSet.describe_columns is columns
+    study = Study(domain, **options)
+    study.tell(study.ask(), 1.0)
+    assert Study.open(tmp_path / "study.db").best.x.tolist() == study.best.x.tolist()
+
+
+def test_params_are_right_where_the_functions_of_a_space_are_not_there(tmp_path):
+    domain = conditional(constraints=near)
+    study = Study(domain, [1.0], strategy="random", rng=0, storage=tmp_path / "study.db")
+    trials = study.ask(8)
+    away = Study.open(tmp_path / "study.db")
+    assert [trial.params for trial in away.pending] == [trial.params for trial in trials]
+    away.tell(trials[0].id, 1.0)
+    assert away.best.params == trials[0].params
+    for refused in (away.ask, lambda: away.add(trials[1].params, 0, 2.0)):
+        with pytest.raises(InputError, match="a domain with functions or objects that a storage cannot hold"):
+            refused()
+    again = Study.open(tmp_path / "study.db", domain=domain)
+    again.add(trials[1].params, 0, 2.0)
+    assert again.ask().params["n"] <= 5

@@ -23,6 +23,8 @@ STORED = [
     (Refused("nothing", "points"), EventRow("refuse", detail='["nothing", "points"]')),
 ]
 
+BOUND = (Told(1, None, 2.5), EventRow("tell", 1, None, '{"bound": 2.5}'))  # not in the first version
+
 # From a study of the first version: the number of such an event, the checksum before it, and its own.
 CHECKSUMS = [
     (1, 2771294459, 400931124),
@@ -34,12 +36,12 @@ CHECKSUMS = [
 ]
 
 
-@pytest.mark.parametrize(("event", "row"), STORED)
+@pytest.mark.parametrize(("event", "row"), [*STORED, BOUND])
 def test_an_event_is_stored_as_ever(event, row):
     assert to_row(event) == row
 
 
-@pytest.mark.parametrize(("event", "row"), STORED)
+@pytest.mark.parametrize(("event", "row"), [*STORED, BOUND])
 def test_an_event_is_read_as_it_was_written(event, row):
     if row.kind == "tell":  # it is read together with its trial
         row = row._replace(x="[0.25]", u="[0.25]", fidelity=1, cost=4.0)

@@ -55,6 +55,19 @@ DOMAINS: dict[str, Callable[[], Any]] = {
     "constrained": lambda: mfopt.Box([(0.0, 1.0)] * 2, constraints=_constrained),
     "finite": lambda: mfopt.FiniteSet(np.random.default_rng(5).random((300, 2))),
     "small": lambda: mfopt.FiniteSet(np.random.default_rng(6).random((18, 2))),
+    "mixed": lambda: mfopt.Space(
+        {
+            "rate": mfopt.Real(1e-3, 1.0, log=True),
+            "kind": mfopt.Categorical(["a", "b", "c"]),
+            "depth": mfopt.Integer(2, 9),
+            "units": mfopt.Integer(16, 2048, log=True),
+            "drop": mfopt.Real(0.0, 1.0, when={"kind": ["a", "c"]}),
+        },
+        constraints=lambda p: p["depth"] * p["rate"] <= 4.0,
+    ),
+    "discrete": lambda: mfopt.Space(
+        {"kind": ["a", "b", "c"], "depth": mfopt.Integer(1, 9), "size": mfopt.Ordinal([1, 2, 4], when={"kind": "b"})}
+    ),
     "grid": lambda: mfopt.FiniteSet(np.stack(np.meshgrid(*[np.linspace(0, 1, 7)] * 3), -1).reshape(-1, 3)),
 }
 
@@ -307,6 +320,18 @@ CONFIGURATIONS: dict[str, Configuration] = {
     "direct-constrained": C(strategy="direct", domain="constrained", script="failing"),
     "direct-finite": C(strategy="direct", domain="grid", script="pending"),
     "direct-resumed": C(strategy="direct", domain="box3", script="resumed"),
+    "mixed": C(domain="mixed"),
+    "mixed-3": C(domain="mixed", fidelities=3, surrogate="matern"),
+    "mixed-pending": C(domain="mixed", script="pending"),
+    "mixed-failing": C(domain="mixed", script="failing"),
+    "mixed-noise": C(domain="mixed", noise=0.2),
+    "mixed-discrete": C(domain="discrete", known_noise=0.0),
+    "mixed-multistart": C(domain="mixed", maximiser="multistart", strategy="gp-ei"),
+    "mixed-nlopt": C(domain="mixed", maximiser="nlopt-direct", strategy="gp-pi"),
+    "mixed-gp-ucb": C(domain="mixed", strategy="gp-ucb"),
+    "mixed-sko": C(domain="mixed", strategy="mf-sko"),
+    "mixed-co-kriging": C(domain="mixed", strategy="co-kriging"),
+    "mixed-naive": C(domain="mixed", strategy="mf-naive"),
     "random": C(strategy="random"),
     "random-constrained": C(strategy="random", domain="constrained", script="failing", fidelities=3),
     "random-finite": C(strategy="random", domain="small", script="pending"),

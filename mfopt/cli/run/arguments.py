@@ -6,7 +6,7 @@ import argparse
 from typing import Any
 
 from mfopt import registry
-from mfopt.cli._shared import STORAGE, read_plugin
+from mfopt.cli._shared import STORAGE
 from mfopt.cli.command import Subparsers
 from mfopt.errors import InputError
 
@@ -16,8 +16,9 @@ _EPILOG = """A problem file defines, in Python,
   costs = [1, 20]                           from cheap to expensive, the last is the target; or a list of mfopt.Fidelity
   commands = ["./sim coarse", "./sim fine"] a program per fidelity; or functions = [cheap, fine] in Python
 
-and may define capital, direction, strategy, surrogate, maximiser, seed, workers, limits, timeout and retries. A program
-reads {"x": {name: value, ...}, "fidelity": 0, "name": "fidelity 0"} from stdin and prints the value on its last line.
+and may define noise, capital, direction, strategy, surrogate, maximiser, seed, workers, limits, timeout and retries.
+A program reads {"x": {name: value, ...}, "fidelity": 0, "name": "fidelity 0"} from stdin and prints the value on its
+last line.
 
 examples:
   mfopt run wing.py --capital 500
@@ -80,9 +81,7 @@ def read_options(arguments: argparse.Namespace) -> dict[str, Any]:
     given = {name: getattr(arguments, name) for name in ("capital", "seed", "workers", "timeout", "retries")}
     if arguments.minimize:
         given["direction"] = "minimize"
-    for name, group in registry.GROUPS.items():
-        text = getattr(arguments, name)
-        given[name] = None if text is None else read_plugin(group, text)
+    given |= {name: getattr(arguments, name) for name in registry.GROUPS}
     given["limits"] = None if arguments.limits is None else _read_limits(arguments.limits)
     return {name: value for name, value in given.items() if value is not None}
 

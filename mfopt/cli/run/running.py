@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from mfopt import loop
-from mfopt.cli._shared import check_matplotlib
+from mfopt.cli._shared import check_picture
 from mfopt.cli.command import ExitCode
 from mfopt.cli.problem_file import ProblemFile, load
 from mfopt.cli.run.arguments import read_options
@@ -34,7 +34,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     if arguments.storage is None and (arguments.resume or arguments.study or arguments.lease):
         raise InputError("--resume, --study and --lease must come with --storage, got none")
     if arguments.plot is not None:
-        check_matplotlib()
+        check_picture(arguments.plot)
     problem = load(arguments.problem)
     options = {**problem.options, **read_options(arguments)}
     rules = as_rules(

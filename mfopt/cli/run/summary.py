@@ -6,7 +6,9 @@ import json
 import sys
 from typing import TYPE_CHECKING
 
-from mfopt.cli._shared import by_name
+from mfopt.checks import escape
+from mfopt.cli.answers import as_dict, print_recommendation
+from mfopt.domains.params import params_of
 from mfopt.optimizer import Optimizer
 from mfopt.study import Study
 
@@ -27,13 +29,14 @@ def announce(optimizer: Optimizer, resumed: bool) -> None:
 def print_json(optimizer: Optimizer, result: OptimizeResult) -> None:
     """The result for programs."""
     failures = [
-        {"id": one.trial_id, "fidelity": one.fidelity, "x": by_name(optimizer, one.x), "message": one.message}
+        {"id": one.trial_id, "fidelity": one.fidelity, "x": params_of(optimizer.domain, one.x), "message": one.message}
         for one in result.failures
     ]
     found = {
-        "x": None if result.x is None else by_name(optimizer, result.x),
+        "x": None if result.x is None else params_of(optimizer.domain, result.x),
         "value": None if result.x is None else result.fun,
         "status": int(result.status),
+        "recommended": as_dict(result.recommended),
         "message": result.message,
         "spent": result.spent,
         "queries": result.nfev_at,
@@ -49,15 +52,17 @@ def print_result(optimizer: Optimizer, result: OptimizeResult, picture: str | No
     print(f"ended    {result.message}")
     if result.x is not None:
         print(f"best     {result.fun!r}")
-        for name, value in by_name(optimizer, result.x).items():
-            print(f"  {name} = {value!r}")
+        for name, value in params_of(optimizer.domain, result.x).items():
+            print(f"  {escape(name)} = {value!r}")
+    if result.recommended is not None:
+        print_recommendation(result.recommended)
     names = [fidelity.name for fidelity in optimizer.fidelities]
-    queries = ", ".join(f"{count} at {name}" for name, count in zip(names, result.nfev_at, strict=True))
+    queries = ", ".join(f"{count} at {escape(name)}" for name, count in zip(names, result.nfev_at, strict=True))
     print(f"queries  {queries}; spent {result.spent:g}")
     if result.failures:
         print(f"failed   {len(result.failures)}, the last ones:")
         for failure in result.failures[-_SHOWN:]:
-            print(f"  trial {failure.trial_id} at {names[failure.fidelity]}: {failure.message}")
+            print(f"  trial {failure.trial_id} at {escape(names[failure.fidelity])}: {failure.message}")
     if len(optimizer.pending) and isinstance(optimizer, Study):
         print(f"pending  {len(optimizer.pending)}; the same command with --resume goes on")
     if picture is not None:

@@ -8,6 +8,8 @@ import mfopt_core
 from mfopt.errors import InputError
 from mfopt.hooks import FullAcquisition, with_defaults
 from mfopt.protocols import Acquisition, Array, Domain
+from mfopt_plugins.maximisers.grid import Grid
+from mfopt_plugins.maximisers.mixed import refine
 from mfopt_plugins.maximisers.polish import polish
 
 _ALL_CORNERS = 7  # up to this dimension all 2^dim corners are looked at
@@ -35,11 +37,17 @@ class Direct:
             raise InputError(f"climbs must be at least 1, got {climbs}")
         self._budget = budget
         self._climbs = climbs
+        self._grid: Grid | None = None
 
     def maximise(self, acquisition: Acquisition, domain: Domain, rng: np.random.Generator, t: int) -> Array:
         """The best point found, in X."""
         full = acquisition if isinstance(acquisition, FullAcquisition) else with_defaults(acquisition)
-        dim = domain.dim
+        if domain.points is not None:
+            return np.array(domain.points[full.argmax(domain.points, None)])
+        if self._grid is None or self._grid.domain is not domain:
+            self._grid = Grid(domain)
+        grid, mixed = self._grid, self._grid.mixed
+        dim = len(grid.blocks)
         search = mfopt_core.Direct(dim)
         rows = max(1, full.rows)
         budget = self._budget or min(100 * dim + 2 * t, 2000, max(300, _EVALUATIONS // rows))
@@ -47,26 +55,30 @@ class Direct:
             centres = search.centres()
             if len(centres) == 0:
                 break
-            inside = domain.contains(centres)
+            points = grid.place(centres) if mixed else centres
+            inside = grid.contains(points) if mixed else domain.contains(points)
             values = np.full(len(centres), -np.inf)
             if inside.any():
-                values[inside] = full.recurring(centres[inside])
+                values[inside] = full.recurring(points[inside])
             search.tell(values)
-        points, values = search.seen()
+        centres, values = search.seen()
         feasible = values > -np.inf
-        others = np.vstack([domain.sample(10 * dim, np.random.default_rng(_SEED)), corners(domain)])
-        points = np.vstack([points[feasible], others])
+        others = grid.scattered if mixed else scatter(domain)
+        points = np.vstack([grid.place(centres[feasible]) if mixed else centres[feasible], others])
         values = np.concatenate([values[feasible], full.recurring(others)])
         climbs = self._climbs or min(6 + dim, max(3, _ASCENTS // rows))
+        if mixed:
+            return refine(full, grid, points, values, climbs)
         return polish(full, domain, points, values, climbs)
 
 
-def corners(domain: Domain) -> Array:
-    """The corners of the cube that lie in X; in many dimensions a random choice of them."""
+def scatter(domain: Domain) -> Array:
+    """Random points of a box, and the corners of the cube that lie in it; in many dimensions a choice of them."""
     dim = domain.dim
     if dim <= _ALL_CORNERS:
         points = np.array(np.meshgrid(*[[0.0, 1.0]] * dim)).reshape(dim, -1).T
     else:
         drawn = np.random.default_rng(_SEED).integers(0, 2, size=(2**_ALL_CORNERS, dim))
         points = np.unique(drawn, axis=0).astype(np.float64)
-    return np.ascontiguousarray(points[domain.contains(points)])
+    samples = domain.sample(10 * dim, np.random.default_rng(_SEED))
+    return np.vstack([samples, np.ascontiguousarray(points[domain.contains(points)])])

@@ -7,7 +7,8 @@ import numpy as np
 from mfopt.errors import InputError
 from mfopt.hooks import with_defaults
 from mfopt.protocols import Acquisition, Array, Domain
-from mfopt_plugins.maximisers.polish import polish
+from mfopt_plugins.maximisers.grid import Grid
+from mfopt_plugins.maximisers.mixed import refine
 
 
 class Multistart:
@@ -20,8 +21,13 @@ class Multistart:
             raise InputError(f"climbs must be at least 1, got {climbs}")
         self._samples = samples
         self._climbs = climbs
+        self._grid: Grid | None = None
 
     def maximise(self, acquisition: Acquisition, domain: Domain, rng: np.random.Generator, t: int) -> Array:
         """The best point found, in X."""
-        candidates = domain.sample(self._samples or min(200 * domain.dim + 2 * t, 4000), rng)
-        return polish(with_defaults(acquisition), domain, candidates, acquisition(candidates), self._climbs)
+        full = with_defaults(acquisition)
+        if domain.points is not None:
+            return np.array(domain.points[full.argmax(domain.points, None)])
+        grid = self._grid = Grid.of(domain, self._grid)
+        candidates = domain.sample(self._samples or min(200 * len(grid.blocks) + 2 * t, 4000), rng)
+        return refine(full, grid, candidates, acquisition(candidates), self._climbs)

@@ -8,7 +8,8 @@ import numpy as np
 from mfopt.errors import InputError
 from mfopt.hooks import with_defaults
 from mfopt.protocols import Acquisition, Array, Domain
-from mfopt_plugins.maximisers.polish import polish
+from mfopt_plugins.maximisers.grid import Grid
+from mfopt_plugins.maximisers.mixed import refine
 
 _CLIMBS = 3
 _SAMPLES_PER_DIM = 20
@@ -26,19 +27,24 @@ class NloptDirect:
         if budget is not None and budget < 1:
             raise InputError(f"budget must be at least 1, got {budget}")
         self._budget = budget
+        self._grid: Grid | None = None
 
     def maximise(self, acquisition: Acquisition, domain: Domain, rng: np.random.Generator, t: int) -> Array:
         """The best point found, in X."""
-        dim = domain.dim
+        full = with_defaults(acquisition)
+        if domain.points is not None:
+            return np.array(domain.points[full.argmax(domain.points, None)])
+        grid = self._grid = Grid.of(domain, self._grid)
+        dim = len(grid.blocks)
         points: list[Array] = []
         values: list[float] = []
 
-        def objective(u: Array, grad: Array) -> float:
-            row = u[None, :]
-            if not domain.contains(row)[0]:
+        def objective(w: Array, grad: Array) -> float:
+            row = grid.place(w[None, :])
+            if not grid.contains(row)[0]:
                 return float("inf")
             value = float(acquisition(row)[0])
-            points.append(u.copy())
+            points.append(row[0].copy())
             values.append(value)
             return -value
 
@@ -51,4 +57,4 @@ class NloptDirect:
         samples = domain.sample(_SAMPLES_PER_DIM * dim, rng)
         candidates = np.vstack([*points, samples])
         heights = np.concatenate([values, acquisition(samples)])
-        return polish(with_defaults(acquisition), domain, candidates, heights, _CLIMBS)
+        return refine(full, grid, candidates, heights, _CLIMBS)

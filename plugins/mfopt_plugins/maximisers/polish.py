@@ -6,11 +6,17 @@ The ascents (mfopt_core.Ascent) treat the kinks of φ = min_m φ_m exactly where
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TypeAlias
+
 import numpy as np
 
 import mfopt_core
 from mfopt.hooks import HasPieces
 from mfopt.protocols import Array, BoolArray, Domain
+
+# Values (K, q) and slopes (K, q, dim) of the K pieces at points (q, dim); −∞ where a point is outside X.
+Pieces: TypeAlias = Callable[[Array], tuple[Array, Array]]
 
 _ROUNDS = 40  # batched evaluations, at most
 _AGAIN = 3  # an ascent that is the best but stuck is taken up again, with nothing remembered, at most so often
@@ -24,34 +30,46 @@ def polish(acquisition: HasPieces, domain: Domain, candidates: Array, values: Ar
     spread = float(np.ptp(values))
     if not spread > 0.0:
         return np.array(candidates[top])
-    ends, heights, settled = _climb(acquisition, domain, _choose_apart(candidates, values, climbs), spread)
+
+    def pieces(points: Array) -> tuple[Array, Array]:
+        heights, slopes = acquisition.pieces(points)
+        inside = domain.contains(points)
+        if not inside.all():
+            heights[:, ~inside] = -np.inf
+        return heights, slopes
+
+    ends, heights = ascend(pieces, choose_apart(candidates, values, climbs), spread)
     best = int(np.argmax(heights))
-    for _ in range(_AGAIN):
-        if settled[best]:
-            break
-        end, height, settled = _climb(acquisition, domain, ends[best : best + 1], spread)
-        if height[0] - heights[best] <= _SETTLED * spread:
-            break
-        ends, heights, best = end, height, 0
     return np.array(ends[best] if heights[best] >= values[top] else candidates[top])
 
 
-def _climb(acquisition: HasPieces, domain: Domain, starts: Array, spread: float) -> tuple[Array, Array, BoolArray]:
+def ascend(pieces: Pieces, starts: Array, spread: float) -> tuple[Array, Array]:
+    """Where ascents from `starts` end, and the values there; a coordinate in which all slopes are 0 stays as it is."""
+    ends, heights, settled = _climb(pieces, starts, spread)
+    best = int(np.argmax(heights))
+    done = bool(settled[best])
+    for _ in range(_AGAIN):
+        if done:
+            break
+        end, height, settled = _climb(pieces, ends[best : best + 1], spread)
+        if height[0] - heights[best] <= _SETTLED * spread:
+            break
+        ends[best], heights[best], done = end[0], height[0], bool(settled[0])
+    return ends, heights
+
+
+def _climb(pieces: Pieces, starts: Array, spread: float) -> tuple[Array, Array, BoolArray]:
     """Where the ascents from `starts` end, the values there, and whether no step from there promised a gain."""
     ascent = mfopt_core.Ascent(starts, spread)
     for _ in range(_ROUNDS):
         points = ascent.points()
         if len(points) == 0:
             break
-        heights, slopes = acquisition.pieces(points)
-        inside = domain.contains(points)
-        if not inside.all():
-            heights[:, ~inside] = -np.inf
-        ascent.tell(heights, slopes)
+        ascent.tell(*pieces(points))
     return ascent.result()
 
 
-def _choose_apart(candidates: Array, values: Array, climbs: int) -> Array:
+def choose_apart(candidates: Array, values: Array, climbs: int, closer: float = _CLOSER) -> Array:
     """The best candidates that are not close to a better one."""
     chosen: list[int] = []
     near = np.zeros(len(values), dtype=np.bool_)
@@ -61,5 +79,5 @@ def _choose_apart(candidates: Array, values: Array, climbs: int) -> Array:
         chosen.append(int(i))
         if len(chosen) == climbs:
             break
-        near |= np.abs(candidates - candidates[i]).max(axis=1) <= _CLOSER
+        near |= np.abs(candidates - candidates[i]).max(axis=1) <= closer
     return candidates[chosen]

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from math import ceil
 from typing import Protocol
 
@@ -23,11 +24,12 @@ from numpy.random import Generator
 
 from mfopt.hooks import FullAcquisition, FusesBounds, SharesKernel, joint_model, shared_surrogate
 from mfopt.protocols import Array, JointModel, Model, Query, Surrogate
-from mfopt_plugins.method.observations import Observations
+from mfopt_plugins.method.observations import AGREE, Observations
 from mfopt_plugins.method.upper_bound import PlainBound
 
 GROWTH = 0.1
 NOISELESS = 1e-4  # of the values' variance: learnt noise below it counts as none
+ENOUGH = 5  # values of a fidelity before a learnt noise is believed
 _LEARNING_STREAM = 2  # keeps the generators used here apart from those of the initial design
 
 
@@ -52,7 +54,9 @@ class FidelityModels:
         self.observations = observations
         self._noises = [noises[m] for m in self.used]
         self._surrogates = [surrogates[m] for m in self.used]
-        self._learning = _choose_learning(self._surrogates, self._noises, observations, dim, seed, own, coupled)
+        self._assumed = list(self._noises)  # what the models take the noises for; None where they learn them
+        self._make = partial(_choose_learning, self._surrogates, observations, dim, seed, own, coupled)
+        self._learning = self._make(self._assumed)
         self.models = list(self._learning.models)
 
     @property
@@ -68,6 +72,13 @@ class FidelityModels:
             if known < self.observations.counts[k]:
                 u, y = self.observations.rows(k)
                 model.extend(u[known:], y[known:])
+
+    def reconsider_noise(self) -> None:
+        """Begin with new models where values told for the same point contradict the noise that these assume."""
+        assumed = [self._assume_noise(k) for k in range(len(self.used))]
+        if assumed != self._assumed:
+            self._assumed, self._learning = assumed, self._make(assumed)
+            self.models = list(self._learning.models)
 
     def forget(self) -> None:
         """Learn everything anew at the next update: the values were softened."""
@@ -120,6 +131,25 @@ class FidelityModels:
             return True
         return bool(self._learnt_noise(k) <= NOISELESS * np.var(self.observations.rows(k)[1]))
 
+    def may_be_noisy(self, k: int) -> bool:
+        """Whether the model of position k has learnt a noise that no point told twice has confirmed or refuted."""
+        if self._noises[k] is not None or self.observations.counts[k] < ENOUGH or not self._learning.has_learnt(k):
+            return False
+        return self.observations.is_repeatable(k) is None and self.is_noisy(k)
+
+    def is_noisy(self, k: int) -> bool:
+        """Whether values of position k are noisy beyond doubt.
+
+        Values of a fidelity that was asked only near a maximum vary little, and next to nothing looks large beside
+        them. So a noise that is learnt must also be seen beside the values of all fidelities.
+        """
+        if self.is_noiseless(k):
+            return False
+        if self._noises[k] is not None or self.observations.is_repeatable(k) is False:
+            return True
+        largest = max(float(np.var(self.observations.rows(j)[1])) for j, n in enumerate(self.observations.counts) if n)
+        return self._learnt_noise(k) > NOISELESS * largest
+
     def noise(self, k: int) -> float:
         """The noise variance at position k: known, or learnt; 0 where the fidelity passes for noiseless."""
         known = self._noises[k]
@@ -127,18 +157,34 @@ class FidelityModels:
             return known
         return self._learnt_noise(k) if self._learning.has_learnt(k) and not self.is_noiseless(k) else 0.0
 
+    def _assume_noise(self, k: int) -> float | None:
+        """The noise variance that the model of position k is to assume; None where it is to learn it.
+
+        A model that cannot follow a function takes its ups and downs for noise, and then looks nowhere else. Where
+        points that were told twice agree, there is none: the model has to follow.
+        """
+        if self._noises[k] is not None:
+            return self._noises[k]
+        agree = self.observations.is_repeatable(k)
+        if self._assumed[k] is not None:
+            return None if agree is False else self._assumed[k]
+        values = self.observations.rows(k)[1]
+        if agree and self._learning.has_learnt(k) and self._learnt_noise(k) > NOISELESS * np.var(values):
+            return (AGREE * float(np.ptp(values))) ** 2
+        return None
+
     def _learnt_noise(self, k: int) -> float:
         return float(self.models[k].describe().get("noise", 0.0))
 
 
 def _choose_learning(
     surrogates: Sequence[Surrogate],
-    noises: Sequence[float | None],
     observations: Observations,
     dim: int,
     seed: int,
     own: int | None,
     coupled: bool,
+    noises: Sequence[float | None],
 ) -> Learning:
     """The way in which models of these surrogates learn."""
     when = Schedule(observations, seed)

@@ -3,18 +3,23 @@
 The fidelities that a method uses are numbered by position k = 0..K−1, the last one being the target. Points are in unit
 coordinates. On a finite set a point is one of its rows; on a box two points that differ by at most SAME
 (mfopt/protocols.py) in every coordinate are the same point.
+
+Outliers are not seen as they were told (outliers.py), nor is anything where the method asks for a softening.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import inf, nan
 
 import numpy as np
 
-from mfopt.hooks import Softening
+from mfopt.hooks import Rows, Softening
 from mfopt.protocols import SAME, Array, BoolArray, Domain, Query
+from mfopt_plugins.method.outliers import Outliers
 
 AGREE = 1e-4  # of the spread: values at the same point that differ by more disagree
+GROWTH = 0.1  # of the values of a fidelity, before its outliers are seen anew
 RECENT = 10  # a failed point is avoided until so many outcomes were told after it
 
 
@@ -27,39 +32,119 @@ class Observations:
         self._points, self._dim = domain.points, domain.dim
         self._nearest = SAME if domain.points is None else 0.0
         self._u = [np.empty((16, self._dim)) for _ in self.used]
-        self._y = [np.empty(16) for _ in self.used]
+        self._y = [np.empty(16) for _ in self.used]  # as they are seen
+        self._told = [np.empty(16) for _ in self.used]
+        self._outliers = Outliers(len(self.used))
+        self._outdated = False  # whether other values are outliers than when all were last seen
+        self._any_outliers = False
+        self._softening: Softening | None = None
+        self._seen_at = list(self.counts)  # values when all were last seen anew
         self._failed: list[tuple[Array, int, int]] = []  # point, position, outcomes told before
+        self._bounds: list[tuple[Array, int, float]] = []  # point, position, what its value cannot exceed
+        self._bounded: list[set[int]] = [set() for _ in self.used]  # rows that are no values but bounds
         self._outcomes = 0
         self._repeats: list[list[tuple[int, int]]] = [[] for _ in self.used]  # rows with an earlier row at their point
         self._row_of: dict[bytes, int] = {}
 
-    def add(self, u: Array, k: int, y: float | None) -> None:
-        """Take an outcome at position k; None for a failed one."""
+    def add(self, u: Array, k: int, y: float | None, bound: float | None = None) -> None:
+        """Take an outcome at position k; None for a failed one, whose value may be known to be at most `bound`."""
         if y is None:
             self._failed.append((u, k, self._outcomes))
+            if bound is not None:
+                self._bounds.append((u, k, bound))
         else:
-            n = self.counts[k]
-            before = np.flatnonzero(self.same(self._u[k][:n], u))
-            if len(before):
-                self._repeats[k].append((int(before[0]), n))
-            if n == len(self._y[k]):  # capacity doubles, so that a row costs O(1) amortised
-                self._u[k] = np.concatenate([self._u[k], np.empty_like(self._u[k])])
-                self._y[k] = np.concatenate([self._y[k], np.empty_like(self._y[k])])
-            self._u[k][n], self._y[k][n] = u, y
-            self.counts[k] = n + 1
+            known = self._values_at(u, k)
+            if known:
+                self._repeats[k].append((known[0], self.counts[k]))
+            self._append(u, k, y)
         self._outcomes += 1
+        self._use_bounds(k)
 
-    def soften(self, softening: Softening) -> None:
-        """See all values told so far through `softening`."""
+    def _append(self, u: Array, k: int, y: float) -> None:
+        n = self.counts[k]
+        if n == len(self._y[k]):  # capacity doubles, so that a row costs O(1) amortised
+            self._u[k] = np.concatenate([self._u[k], np.empty_like(self._u[k])])
+            self._y[k] = np.concatenate([self._y[k], np.empty_like(self._y[k])])
+            self._told[k] = np.concatenate([self._told[k], np.empty_like(self._told[k])])
+        self._outliers.note(u, k, y, self._rows_told())
+        self._u[k][n], self._told[k][n], self._y[k][n] = u, y, self.see(u, k, y)
+        self.counts[k] = n + 1
+        self._outdated |= self._outliers.judge(self._rows_told())
+
+    def _use_bounds(self, k: int) -> None:
+        """Bounds below the best value of position k become rows: the models see no more there. Others say nothing."""
+        if not self._bounds or self.counts[k] == 0:
+            return
+        best = float(self._told[k][: self.counts[k]].max())
+        for u, j, bound in self._bounds:
+            if j == k and bound < best:
+                self._bounded[k].add(self.counts[k])
+                self._append(u, k, bound)
+        self._bounds = [one for one in self._bounds if not (one[1] == k and one[2] < best)]
+
+    # ------------------------------------------------------------------------------------ how values are seen
+
+    def see(self, u: Array, k: int, y: float) -> float:
+        """A value told for this point at position k, as it is seen."""
+        if not self._any_outliers:
+            return y if self._softening is None else self._softening.value(y)
+        return float(self._see(k, u[None], np.array([y]))[0])
+
+    def soften(self, softening: Softening | None) -> None:
+        """See all values through `softening` from now on; None: no more."""
+        self._softening = softening
+        self._see_all()
+
+    def update_outliers(self) -> bool:
+        """See all values anew if there are other outliers now; True if so. Then values are not softened any more."""
+        if not self._outdated:
+            return False
+        self._outdated, self._any_outliers = False, True
+        self.soften(None)  # a softening was chosen for the values as they were seen
+        return True
+
+    def refresh_outliers(self) -> bool:
+        """See outliers anew where the values have grown by GROWTH; True if that was done."""
+        if not self._any_outliers:
+            return False
+        due = [n >= (1 + GROWTH) * before for n, before in zip(self.counts, self._seen_at, strict=True)]
+        out = [self._outliers.find(k, y).any() for k, (_, y) in enumerate(self._rows_told())]
+        if not any(a and b for a, b in zip(due, out, strict=True)):
+            return False
+        self._see_all()
+        return True
+
+    def count_far(self, k: int) -> int:
+        """Number of values at position k that lie far below the rest."""
+        if not self._any_outliers:
+            return 0
+        return int(self._outliers.find_far(k, self._told[k][: self.counts[k]]).sum())
+
+    def lowest(self, k: int) -> float:
+        """The lowest value at position k that does not lie far below the rest, as it was told; NaN without values."""
+        y = self._told[k][: self.counts[k]]
+        return float(y[~self._outliers.find_far(k, y)].min()) if len(y) else nan
+
+    def _rows_told(self) -> list[Rows]:
+        return [(self._u[k][:n], self._told[k][:n]) for k, n in enumerate(self.counts)]
+
+    def _see(self, k: int, u: Array, y: Array) -> Array:
+        n, seen = self.counts[k], y
+        if self._any_outliers:
+            seen = self._outliers.see(k, u, y, (self._u[k][:n], self._told[k][:n]))
+        return seen if self._softening is None else self._softening(seen)
+
+    def _see_all(self) -> None:
         for k, n in enumerate(self.counts):
-            softened = np.empty_like(self._y[k])
-            softened[:n] = softening(self._y[k][:n])
-            self._y[k] = softened
+            seen = np.empty_like(self._y[k])
+            seen[:n] = self._see(k, self._u[k][:n], self._told[k][:n])
+            self._y[k] = seen
+        self._seen_at = list(self.counts)
 
     # ---------------------------------------------------------------------------------------------- values
 
     def rows(self, k: int) -> tuple[Array, Array]:
-        """Points (n, dim) and values (n,) of position k, in the order told."""
+        """Points (n, dim) and values (n,) of position k as they are seen, in the order told; bounds among them."""
         n = self.counts[k]
         return self._u[k][:n], self._y[k][:n]
 
@@ -67,15 +152,28 @@ class Observations:
         """The largest range of values within one fidelity."""
         return max(self.ranges())
 
+    def highest(self) -> float:
+        """The largest value of all; −∞ without any."""
+        return max(float(self.rows(k)[1].max(initial=-inf)) for k in range(len(self.used)))
+
     def ranges(self) -> list[float]:
         """The range of the values of each position; 0 where there are none."""
         return [float(np.ptp(self.rows(k)[1])) if n else 0.0 for k, n in enumerate(self.counts)]
 
     def value(self, u: Array, k: int) -> float | None:
-        """The last value told for this point at position k."""
+        """The last value told for this point at position k, as it is seen."""
+        known = self._values_at(u, k)
+        return float(self.rows(k)[1][known[-1]]) if known else None
+
+    def _values_at(self, u: Array, k: int) -> list[int]:
+        """The rows of position k with a value at this point."""
+        return [int(i) for i in np.flatnonzero(self.same(self.rows(k)[0], u)) if i not in self._bounded[k]]
+
+    def worked(self, k: int) -> tuple[Array, Array]:
+        """The rows of position k without bounds: points that have a value."""
         points, values = self.rows(k)
-        known = np.flatnonzero(self.same(points, u))
-        return float(values[known[-1]]) if len(known) else None
+        bounds = sorted(self._bounded[k])
+        return (np.delete(points, bounds, axis=0), np.delete(values, bounds)) if bounds else (points, values)
 
     def is_repeatable(self, k: int) -> bool | None:
         """Whether values of position k told for the same point agree; None where no point was told twice."""
@@ -95,17 +193,42 @@ class Observations:
     def queried_points(self, k: int, pending: Sequence[Query] = ()) -> Array:
         """All points (n, dim) with an outcome at position k, failed ones included, and those pending there."""
         failed = [u[None] for u, j, _ in self._failed if j == k]
-        waiting = [q.u[None] for q in pending if q.fidelity == self.used[k]]
-        return np.vstack([self.rows(k)[0], *failed, *waiting])
+        return np.vstack([self.rows(k)[0], *failed, self.pending_points(k, pending)])
+
+    def pending_points(self, k: int, pending: Sequence[Query]) -> Array:
+        """The points (n, dim) that are pending at position k."""
+        return np.array([q.u for q in pending if q.fidelity == self.used[k]]).reshape(-1, self._dim)
 
     def is_taken(self, u: Array, k: int, pending: Sequence[Query]) -> bool:
         """Whether this point was queried at position k, or is about to be."""
         return bool(self.same(self.queried_points(k, pending), u).any())
 
-    def recent_failures(self) -> list[tuple[Array, int]]:
-        """Failed points that are still avoided, with the number of outcomes told since."""
-        since = [(u, self._outcomes - before - 1) for u, _, before in self._failed]
-        return [(u, age) for u, age in since if age < RECENT]
+    def is_waiting(self, u: Array, k: int, pending: Sequence[Query]) -> bool:
+        """Whether this point is pending at position k."""
+        return any(q.fidelity == self.used[k] and bool(self.same(q.u[None], u)[0]) for q in pending)
+
+    @property
+    def outcomes(self) -> int:
+        """How many outcomes were told, failed ones included."""
+        return self._outcomes
+
+    @property
+    def failed(self) -> int:
+        """How many of them failed."""
+        return len(self._failed)
+
+    def failures(self) -> list[tuple[Array, int]]:
+        """Failed points and their positions, in the order told."""
+        return [(u, k) for u, k, _ in self._failed]
+
+    def just_failed(self, k: int) -> Array:
+        """Points (n, dim) that failed at position k among the last RECENT outcomes."""
+        return np.array([u for u, j, _ in self.recent_failures() if j == k]).reshape(-1, self._dim)
+
+    def recent_failures(self) -> list[tuple[Array, int, int]]:
+        """Points that failed among the last RECENT outcomes, their positions, and the number of outcomes told since."""
+        since = [(u, k, self._outcomes - before - 1) for u, k, before in self._failed[-RECENT:]]
+        return [(u, k, age) for u, k, age in since if age < RECENT]
 
     # ---------------------------------------------------------------------------------------- finite sets
 
@@ -128,7 +251,7 @@ class Observations:
         """
         size = 0 if self._points is None else len(self._points)
         mask = np.zeros(size, dtype=np.bool_)
-        mask[self.rows_of(self.rows(k)[0])] = True
+        mask[self.rows_of(self.worked(k)[0])] = True
         mask[self.rows_of([q.u for q in pending if q.fidelity == self.used[k]])] = True
         failures = np.bincount(self.rows_of([u for u, j, _ in self._failed if j == k]), minlength=size)
         return np.asarray(mask | (failures >= 2))

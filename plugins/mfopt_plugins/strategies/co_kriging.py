@@ -19,9 +19,9 @@ class CoKriging(JointStrategy):
 
     The fidelity: as in the reference, an infill point is evaluated at every fidelity, so that the data stay nested.
     Here it is asked for at the cheapest fidelity first and then one after the other up to the target; fidelities that
-    know the point, or after which λ_M could not be paid any more, are skipped. If one of these evaluations fails,
-    the rest of the point is dropped. So a point costs λ_1 + ... + λ_M, whatever the cheap values say, and after the
-    initial design cheap values are not used to explore.
+    know the point, are likely to fail there, or after which λ_M could not be paid any more, are skipped. If one of
+    these evaluations fails, the rest of the point is dropped. So a point costs λ_1 + ... + λ_M, whatever the cheap
+    values say, and after the initial design cheap values are not used to explore.
 
     initial_capital  Λ₀ of the initial design; by default see method/design.py. 0 for none.
 
@@ -58,9 +58,13 @@ class CoKriging(JointStrategy):
         improvement = ExpectedImprovement(self._models.models[top], best, self._unit)
         u = self._search.point(Tamed(improvement), top, view, pending, DEPTH)
         positions = self._payable_positions(view)
-        steps = [k for k in positions if k == top or not self._observations.is_taken(u, k, pending)]
+        steps = [k for k in positions if k == top or not self._is_skipped(u, k, pending)]
         self._climb = [(u, k) for k in steps[1:]]
         text = "where the improvement at the target promises most"
         value = float(improvement(u[None])[0])
         reason = improvement_reason(self.kind, text, steps[0], view.t, best, value, self._models, u)
         return Suggestion(u, self._used[steps[0]], reason)
+
+    def _is_skipped(self, u: Array, k: int, pending: Sequence[Query]) -> bool:
+        """Whether position k knows this point already, or is likely to fail there."""
+        return self._observations.is_taken(u, k, pending) or self._failures.is_likely(u, k)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from mfopt.errors import Exhausted
+from mfopt.hooks import SnapsPoints, blocks_of, place
 from mfopt.protocols import Array, Problem, Query, Record, Suggestion, View
 from mfopt.run.reason import Reason
 from mfopt_plugins.strategies._rectangles import Rectangles
@@ -27,6 +28,8 @@ class Direct:
     Finite sets         a centre stands for the nearest point of X, which is asked for once. DIRECT then works on the
                         function that is constant around each point, and visits all points in the end; for a set
                         without geometry this is no better than any other order.
+    Discrete parameters a centre stands for the point with the values at its place in their lists; a point that was
+                        asked for before has its value.
     Pending queries     count with the value of the centre of the rectangle that they came from.
 
     Where many centres in a row need no query (a thin X, close points) the next one is the first point of a finite set
@@ -37,7 +40,7 @@ class Direct:
         """Called once, before the first ask."""
         self._problem = problem
         self._target = len(problem.costs) - 1
-        self._rectangles = Rectangles(problem.domain.dim)
+        self._rectangles = Rectangles(len(blocks_of(problem.domain)))
         self._stands_for: list[bytes | None] = []  # by rectangle: the point of X queried for it; None outside X
         self._guess: list[float] = [0.0]  # by rectangle: its value while it is pending
         self._told: dict[bytes, float | None] = {}  # None: failed
@@ -116,13 +119,19 @@ class Direct:
         """The point of X that a centre stands for."""
         domain = self._problem.domain
         if domain.points is not None:
-            return np.array(domain.points[int(np.argmin(np.square(domain.points - centre).sum(axis=1)))])
-        return centre.copy() if domain.contains(centre[None])[0] else None
+            u = place(domain, centre[None])
+            return np.array(domain.points[int(np.argmin(np.square(domain.points - u).sum(axis=1)))])
+        u = place(domain, centre[None])
+        if isinstance(domain, SnapsPoints):
+            u = np.array(domain.snap(u))
+        return u[0] if domain.contains(u)[0] else None
 
     def _find_elsewhere(self, view: View) -> Array:
         domain = self._problem.domain
         if domain.points is None:
-            return np.array(domain.sample(1, view.rng)[0])
+            drawn = domain.sample(_PATIENCE, view.rng)
+            fresh = [u for u in drawn if u.tobytes() not in self._asked and u.tobytes() not in self._told]
+            return np.array((fresh or [*drawn])[0])
         for u in domain.points:
             if u.tobytes() not in self._asked and u.tobytes() not in self._told:
                 return np.array(u)

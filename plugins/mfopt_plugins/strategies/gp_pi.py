@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from math import isfinite
 
+import numpy as np
+
 from mfopt.errors import InputError
 from mfopt.protocols import Acquisition, Model
 from mfopt_plugins.method.improvement import ProbabilityOfImprovement
 from mfopt_plugins.strategies.base.cycle import check_initial_capital
 from mfopt_plugins.strategies.base.improvement import ImprovementStrategy
+from mfopt_plugins.strategies.ucb.doubt import FACTOR, SETTLED, STEPS
 
 
 class GPPI(ImprovementStrategy):
@@ -20,8 +23,9 @@ class GPPI(ImprovementStrategy):
                      hardly ever leaves the incumbent's surroundings.
     initial_capital  Λ₀ of the initial design, all spent at the target; by default see method/design.py. 0 for none.
 
-    Differences from the literature: ξ is relative, so that the unit of the values does not matter; y*, pending queries
-    and the logarithm as in gp-ei.
+    Differences from the literature: ξ is relative, so that the unit of the values does not matter; while values bring
+    no improvement every second query asks for a larger one, 4, 16 and then 64 ξ, since the model may be wrong; y*,
+    pending queries and the logarithm as in gp-ei.
     """
 
     kind = "probability of improvement"
@@ -33,4 +37,13 @@ class GPPI(ImprovementStrategy):
         self._xi = xi
 
     def _acquisition(self, model: Model, best: float, unit: float) -> Acquisition:
-        return ProbabilityOfImprovement(model, best, self._xi * unit, unit)
+        waited = self._count_in_vain(unit)
+        factor = FACTOR ** min((waited + 1) // 2, STEPS) if waited % 2 else 1.0
+        return ProbabilityOfImprovement(model, best, factor * self._xi * unit, unit)
+
+    def _count_in_vain(self, unit: float) -> int:
+        """The number of values told since the best one rose by more than a refinement."""
+        y = self._observations.rows(0)[1]
+        highest = np.maximum.accumulate(y)
+        rises = np.flatnonzero(np.diff(highest) > SETTLED * unit)
+        return len(y) - 1 - (int(rises[-1]) + 1 if len(rises) else 0)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from mfopt_plugins.strategies.ucb.strategy import Mode, UCBStrategy
+from mfopt_plugins.strategies.ucb.options import Mode
+from mfopt_plugins.strategies.ucb.strategy import UCBStrategy
 
 
 class GPUCB(UCBStrategy):
@@ -13,6 +14,8 @@ class GPUCB(UCBStrategy):
     initial_capital  Λ₀ of the initial design, all spent at the target; by default see method/design.py. 0 for none.
     beta_factor      of practical mode; the paper has 0.2.
     delta, a, b      theory mode: δ and the constants of the kernel (see mfopt.theory).
+
+    In practical mode, and not in the literature: where the bounds promise nothing it looks elsewhere (ucb/doubt.py).
     """
 
     def __init__(

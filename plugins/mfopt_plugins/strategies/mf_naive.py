@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from mfopt.hooks import blocks_of
 from mfopt.protocols import Problem, Strategy
 from mfopt_plugins.method.design import initial_counts
 from mfopt_plugins.strategies._naive import LIMIT, NaiveStrategy
@@ -30,5 +31,5 @@ class MFNaive(NaiveStrategy):
         if len(problem.costs) == 1:
             return GPUCB(beta_factor=self._beta_factor)
         size = None if problem.domain.points is None else len(problem.domain.points)
-        counts = initial_counts(problem.costs, problem.capital, None, problem.domain.dim, size)
+        counts = initial_counts(problem.costs, problem.capital, None, len(blocks_of(problem.domain)), size)
         return GPUCB(initial_capital=counts[0] * problem.costs[0], beta_factor=self._beta_factor)

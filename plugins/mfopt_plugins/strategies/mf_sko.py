@@ -73,14 +73,14 @@ class AugmentedImprovement(AcquisitionDefaults):
         """
         eta = np.sqrt(self._noise)
         s = np.sqrt(var + self._noise)
-        floor = np.maximum(var, 1e-12 * self._noise)
+        floor = np.maximum(var, max(1e-12 * self._noise, 1e-307))  # its inverse must not overflow
         value = np.log(floor / (s * (s + eta)))
         inside = var > floor * (1 - 1e-15)
         slope = np.where(inside, 1.0 / floor, 0.0) - 1.0 / (2 * s**2) - 1.0 / (2 * s * (s + eta))
         return value, slope
 
     def _log_correlation(self, cov: Array, var: Array, top: Array) -> Array:
-        product = np.sqrt(var * top)
+        product = np.sqrt(var) * np.sqrt(top)  # var · top may overflow
         known = product > 0  # a value that is known without doubt has nothing left to correlate
         correlation = np.where(known, np.abs(cov) / np.where(known, product, 1.0), 0.0)
         return np.asarray(np.log(np.clip(correlation, _LEAST, 1.0)))
@@ -119,9 +119,9 @@ class MFSKO(JointStrategy):
             if k < self._top and self._is_used_up(k, pending):
                 continue
             acquisition = AugmentedImprovement(self._models, k, best, self._costs[-1] / self._costs[k], self._unit)
-            u = self._search.point(Tamed(acquisition), k, view, pending, DEPTH)
-            candidates.append((float(acquisition(u[None])[0]), k, u))
-        value, k, u = max(candidates, key=lambda candidate: candidate[0])
+            u, worth = self._search.point_and_value(Tamed(acquisition), k, view, pending, DEPTH)
+            candidates.append((worth, float(acquisition(u[None])[0]), k, u))
+        _, value, k, u = max(candidates, key=lambda candidate: candidate[0])
         text = "where a query at this fidelity promises most per cost"
         reason = improvement_reason(self.kind, text, k, view.t, best, value, self._models, u)
         return Suggestion(u, self._used[k], reason)

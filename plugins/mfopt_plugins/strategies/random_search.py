@@ -10,7 +10,7 @@ from mfopt.run.reason import Reason
 from mfopt_plugins.method.design import initial_point
 from mfopt_plugins.method.observations import Observations
 
-_TRIES = 1000  # draws for a point of a finite set that was queried least
+_TRIES = 1000  # draws for a point that was queried least
 
 
 class RandomSearch:
@@ -45,8 +45,12 @@ class RandomSearch:
     def _draw(self, view: View) -> Array:
         domain, seed = self._problem.domain, self._problem.seed
         if domain.points is None:
-            self._drawn += 1
-            return initial_point(domain, seed, self._target, self._drawn - 1)
+            for _ in range(_TRIES):  # the first is fresh where X has a parameter that is a number everywhere
+                u = initial_point(domain, seed, self._target, self._drawn)
+                self._drawn += 1
+                if not self._observations.is_taken(u, 0, view.pending):
+                    break
+            return u
         asked = self._observations.queried_points(0, view.pending)
         counts = np.bincount(self._observations.rows_of(asked), minlength=len(domain.points))
         least = counts == counts.min()

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         ModelsJointly,
         SharesKernel,
         SoftensValues,
+        TiesScales,
     )
     from mfopt.protocols import Surrogate
     from mfopt_plugins.surrogates.ar1 import AR1
@@ -32,4 +33,5 @@ if TYPE_CHECKING:
     _model_jointly: tuple[ModelsJointly, ...] = (AR1(),)
     _share_a_kernel: tuple[SharesKernel, ...] = (SE(), Matern(), SEPython())
     _soften_values: tuple[SoftensValues, ...] = (SE(), Matern(), SEPython())
+    _tie_scales: tuple[TiesScales, ...] = (SE(), Matern(), SEPython(), AR1())
     _describe_options: tuple[DescribesOptions, ...] = (SE(), Matern(), SEPython())

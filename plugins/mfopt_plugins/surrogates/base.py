@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from copy import copy
 from functools import partial
 from typing import Any, Generic, TypeVar
 
@@ -19,6 +20,7 @@ from mfopt_plugins.surrogates.gp.model import GPModel, fit_together
 from mfopt_plugins.surrogates.gp.process import Hyper, Process
 
 _Kind = TypeVar("_Kind")
+_Own = TypeVar("_Own", bound="KernelSurrogate[Any]")
 
 
 class KernelSurrogate(ABC, Generic[Process]):
@@ -47,6 +49,12 @@ class KernelSurrogate(ABC, Generic[Process]):
     def softening(self, u: Array, y: Array, rng: np.random.Generator) -> AsinhSoftening:
         """How these values are to be softened to suit the kernel."""
         return choose_softening(partial(self.model, u.shape[1]), u, y, rng, self._given)
+
+    def tied(self: _Own, groups: Sequence[int]) -> _Own:
+        """The same surrogate with one length-scale for the coordinates of each group."""
+        other = copy(self)
+        other._given = self._given.tie(groups)
+        return other
 
     def options(self) -> Mapping[str, Any]:
         """The arguments of the constructor, for studies."""

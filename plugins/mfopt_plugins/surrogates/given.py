@@ -1,8 +1,9 @@
-"""Hyper-parameters that a user gives instead of having them learnt."""
+"""What is given of the hyper-parameters instead of learnt: values, and which length-scales are one."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,9 +16,10 @@ from mfopt.protocols import Array
 class Given:
     """What is given, None where it is to be learnt; `scale` and `mean` are in the unit of y."""
 
-    lengthscale: Array | None = None  # one value, or one per dimension, in unit coordinates
+    lengthscale: Array | None = None  # one value, one per dimension, or one per group, in unit coordinates
     scale: float | None = None
     mean: float | None = None
+    groups: tuple[int, ...] = ()  # by dimension: those of one group have one length-scale; none: each its own
 
     @classmethod
     def check(cls, lengthscale: float | Array | None, scale: float | None, mean: float | None) -> Given:
@@ -32,13 +34,27 @@ class Given:
             raise InputError(f"mean must be finite, got {mean}")
         return cls(lengthscale, scale, mean)
 
+    def tie(self, groups: Sequence[int]) -> Given:
+        """The same with one length-scale per group of dimensions."""
+        groups = tuple(int(group) for group in groups)
+        if sorted(set(groups)) != list(range(len(set(groups)))):
+            raise InputError(f"groups must be numbered from 0 without gaps, got {list(groups)}")
+        return replace(self, groups=groups)
+
     def broadcast(self, dim: int) -> Given:
-        """The same with one length-scale per dimension; an InputError where there are neither 1 nor `dim`."""
+        """The same with one length-scale per dimension and all groups; an InputError where their numbers do not fit."""
+        groups = self.groups or tuple(range(dim))
+        if len(groups) != dim:
+            raise InputError(f"groups must have one entry per dimension, {dim}, got {len(groups)}")
         if self.lengthscale is None:
-            return self
-        if self.lengthscale.size not in (1, dim):
-            raise InputError(f"lengthscale must hold 1 or {dim} values, got {self.lengthscale.size}")
-        return Given(np.broadcast_to(self.lengthscale, (dim,)).copy(), self.scale, self.mean)
+            return replace(self, groups=groups)
+        size, parameters = self.lengthscale.size, max(groups) + 1
+        if size not in (1, dim, parameters):
+            counts = f"1 or {dim}" if parameters == dim else f"1, {parameters} or {dim}"
+            raise InputError(f"lengthscale must hold {counts} values, got {size}")
+        one_each = self.lengthscale[list(groups)] if size == parameters else np.broadcast_to(self.lengthscale, (dim,))
+        # All length-scales are given, so none is learnt for a group: those of a group may differ.
+        return replace(self, lengthscale=one_each.copy(), groups=tuple(range(dim)))
 
     def options(self) -> dict[str, Any]:
         """The arguments of `check` that give the same, as plain values."""

@@ -35,12 +35,13 @@ class Part:
     """Hyper-parameters that have one name and one prior; all numbers but `sigma` are theirs, not their logarithms."""
 
     name: Name
-    centre: Array  # of the prior, one entry each
+    centre: Array  # of the prior, one per entry of θ
     sigma: float  # deviation of the prior, for a positive part that of the logarithm
     positive: bool = True  # stands in θ as logarithms
     difference: float | None = None  # variance of the difference between two entries; None: entries are independent
     limits: tuple[float, float] | None = None
     given: Sequence[float | None] | None = None  # values that are not learnt, None where they are
+    groups: Sequence[int] | None = None  # by value, the entry that it is; None: every value has an entry of its own
 
     def encode(self, values: npt.ArrayLike) -> Array:
         """The entries of θ for these values; for a positive part, values below its lower limit count as that."""
@@ -50,7 +51,18 @@ class Part:
 
     def decode(self, theta: Array) -> Array:
         """The values for these entries of θ."""
-        return np.asarray(np.exp(theta)) if self.positive else theta
+        entries = np.asarray(np.exp(theta)) if self.positive else theta
+        return entries if self.groups is None else entries[list(self.groups)]
+
+    def choose(self, values: npt.ArrayLike) -> npt.ArrayLike:
+        """One value per entry: those of one entry are equal."""
+        if self.groups is None:
+            return values
+        return np.asarray(values)[np.unique(self.groups, return_index=True)[1]]
+
+    def add_up(self, slope: Array) -> Array:
+        """The derivatives in the entries of θ, from those in the values (of a positive part, in their logarithms)."""
+        return slope if self.groups is None else np.bincount(self.groups, slope, len(self.centre)).astype(np.float64)
 
 
 class Layout:
@@ -60,7 +72,7 @@ class Layout:
         self._parts = {part.name: part for part in parts}
         ends = np.cumsum([len(part.centre) for part in parts]).tolist()
         self._slices = {part.name: slice(end - len(part.centre), end) for part, end in zip(parts, ends, strict=True)}
-        self.centre = self.pack({part.name: part.centre for part in parts})
+        self.centre = np.concatenate([part.encode(part.centre) for part in parts])
         self._sigma = np.concatenate([np.full(len(part.centre), part.sigma) for part in parts])
         self._precision = self._invert_covariance()
         self._low, self._high = self._find_limits()
@@ -75,11 +87,15 @@ class Layout:
 
     def pack(self, values: Mapping[Name, npt.ArrayLike]) -> Array:
         """θ for these values of all parts."""
-        return np.concatenate([part.encode(values[name]) for name, part in self._parts.items()])
+        return np.concatenate([part.encode(part.choose(values[name])) for name, part in self._parts.items()])
 
     def unpack(self, theta: Array) -> dict[Name, Array]:
         """The values of all parts for this θ."""
         return {name: part.decode(theta[self._slices[name]]) for name, part in self._parts.items()}
+
+    def add_up(self, name: Name, slope: Array) -> Array:
+        """The derivatives in the entries of a part, from those in its values: values of one entry are added up."""
+        return self._parts[name].add_up(slope)
 
     def fix(self, theta: Array) -> Array:
         """The same θ with the entries that are given."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import sqrt
 
 import numpy as np
@@ -26,7 +26,7 @@ class Standard:
         # Constant values (up to rounding) have no spread of their own: known noise, else their size, stands in.
         if unit <= 1e-14 * abs(offset) or unit == 0.0:
             unit = max(sqrt(noise or 0.0), abs(offset)) or 1.0
-        return cls(offset, max(unit, 1e-140))  # its square must not underflow
+        return cls(offset, max(unit, 1e-153))  # its square must not underflow
 
     def standardise(self, y: Array) -> Array:
         """Values in standard units."""
@@ -39,7 +39,7 @@ class Standard:
     def standardise_given(self, given: Given) -> Given:
         """What is given, in standard units."""
         mean = None if given.mean is None else (given.mean - self.offset) / self.unit
-        return Given(given.lengthscale, self.standardise_variance(given.scale), mean)
+        return replace(given, scale=self.standardise_variance(given.scale), mean=mean)
 
     def restore(self, hyper: Hyper, given: Given, noise: float | None) -> Hyper:
         """Hyper-parameters in the unit of y; what is given, and the known noise, are taken as they are."""

@@ -79,10 +79,26 @@ def test_a_failure_is_forgotten_after_some_outcomes():
     seen.add(np.array([0.5]), 0, None)
     ages = []
     for _ in range(RECENT):
-        ages += [age for _, age in seen.recent_failures()]
+        ages += [age for _, _, age in seen.recent_failures()]
         seen.add(np.array([0.1]), 0, 1.0)
     assert ages == list(range(RECENT))
     assert seen.recent_failures() == []
+    assert seen.failures() == [(pytest.approx(np.array([0.5])), 0)]
+
+
+def test_a_bound_becomes_a_row_once_a_better_value_is_known_and_is_never_a_value():
+    seen = Observations([0], Box([(0.0, 1.0)]))
+    low, high, best = np.array([0.1]), np.array([0.2]), np.array([0.9])
+    seen.add(low, 0, None, bound=1.0)
+    seen.add(high, 0, None, bound=7.0)
+    assert seen.counts == [0]
+    seen.add(best, 0, 2.0)
+    assert seen.rows(0)[1].tolist() == [2.0, 1.0]  # the other bound says nothing
+    assert seen.value(low, 0) is None
+    assert seen.worked(0)[0].tolist() == [[0.9]]
+    seen.add(low, 0, 0.5)
+    assert seen.is_repeatable(0) is None
+    assert seen.value(low, 0) == 0.5
 
 
 def test_rows_of_a_finite_set_are_finished_by_a_value_a_pending_query_or_two_failures():

@@ -5,6 +5,7 @@ import pytest
 
 from mfopt import Box, Exhausted, FiniteSet, hooks
 from mfopt.protocols import SAME, Problem, View
+from mfopt_plugins.method.failures import FailureModel
 from mfopt_plugins.method.models import FidelityModels
 from mfopt_plugins.method.observations import Observations
 from mfopt_plugins.strategies.base.avoid import Avoiding, find_elsewhere
@@ -29,7 +30,8 @@ def search(domain):
     surrogates = (SEPython(),)
     problem = Problem(domain, (1.0,), (0.0,), (0.0,), None, surrogates, quick(), 0)
     seen = Observations([0], domain)
-    return Search(problem, FidelityModels(surrogates, [0.0], seen, domain.dim, 0)), seen
+    models = FidelityModels(surrogates, [0.0], seen, domain.dim, 0)
+    return Search(problem, models, FailureModel(seen, [1.0], domain.dim)), seen
 
 
 def test_on_a_finite_set_the_maximum_is_exact_the_first_of_equals_and_never_asked_twice():
@@ -76,31 +78,50 @@ class Flat:
         return self(u), np.zeros(u.shape)
 
 
-def test_an_acquisition_is_lowered_around_a_failure_and_less_so_later():
+def test_an_acquisition_is_lowered_around_a_fluke_and_less_so_later():
+    seen = Observations([0], Box([(0.0, 1.0)] * 2))
+    failures = FailureModel(seen, [1.0], 2)
     centre = np.array([0.5, 0.5])
-    fresh, old = (Avoiding(Flat(), [(centre, age)], 2.0, 2) for age in (0, 9))
+    fresh, old = (Avoiding(Flat(), failures, [], [(centre, age)], 2.0) for age in (0, 9))
     near = centre + np.array([0.02, 0.0])
     assert fresh(centre[None])[0] == -2.0
     assert fresh(near[None])[0] < -1.0
     assert old(near[None])[0] == 0.0
-    value, slope = fresh.gradient(near[None])
-    assert value[0] == fresh(near[None])[0] == fresh.recurring(near[None])[0] == fresh.pieces(near[None])[0][0, 0]
+    check_gradient(fresh, near)
+
+
+def test_an_acquisition_is_lowered_where_queries_fail_and_nowhere_else():
+    seen = Observations([0], Box([(0.0, 1.0)] * 2))
+    for u in np.random.default_rng(0).random((30, 2)):
+        seen.add(u, 0, None if u[0] > 0.5 else 1.0)
+    failures = FailureModel(seen, [1.0], 2)
+    failures.update()
+    lowered = Avoiding(Flat(), failures, [0], [], 2.0)
+    assert lowered(np.array([[0.9, 0.5]]))[0] < -1.0
+    assert lowered(np.array([[0.1, 0.5]]))[0] == 0.0
+    check_gradient(lowered, np.array([0.83, 0.41]))
+
+
+def check_gradient(acquisition, u):
+    value, slope = acquisition.gradient(u[None])
+    assert (
+        value[0] == acquisition(u[None])[0] == acquisition.recurring(u[None])[0] == acquisition.pieces(u[None])[0][0, 0]
+    )
     step = np.array([[1e-6, 0.0]])
-    assert slope[0, 0] == pytest.approx((fresh(near + step)[0] - fresh(near - step)[0]) / 2e-6, rel=1e-5)
+    assert slope[0, 0] == pytest.approx((acquisition(u + step)[0] - acquisition(u - step)[0]) / 2e-6, rel=1e-4)
 
 
 def test_elsewhere_is_the_best_point_apart_from_the_taken_ones():
     box = Box([(0.0, 1.0)] * 2)
     taken = np.array([[1.0, 0.5]])
-    u = find_elsewhere(Column(), box, taken[0], taken, np.random.default_rng(0))
+    u = find_elsewhere(Column(), box, taken[0], taken, np.full(len(taken), SAME), np.random.default_rng(0))
     assert np.abs(u - taken[0]).max() > SAME
     assert u[0] > 0.95
 
 
-def test_where_every_candidate_is_taken_the_farthest_is_the_least_useless(monkeypatch):
-    monkeypatch.setattr("mfopt_plugins.strategies.base.avoid.SAME", 2.0)
+def test_where_every_candidate_is_taken_the_farthest_is_the_least_useless():
     box = Box([(0.0, 1.0)] * 2)
     corner = np.zeros((1, 2))
-    u = find_elsewhere(Column(), box, corner[0], corner, np.random.default_rng(0))
+    u = find_elsewhere(Column(), box, corner[0], corner, np.full(1, 2.0), np.random.default_rng(0))
     assert box.contains(u[None])[0]
     assert u.max() > 0.95

@@ -6,7 +6,7 @@ import pytest
 import mfopt
 from mfopt.protocols import Query, Record
 from mfopt_plugins.strategies._rectangles import Rectangles
-from mfopt_plugins.strategies.base.improvement import incumbent
+from mfopt_plugins.strategies.base.cycle import incumbent
 from mfopt_plugins.strategies.direct import Direct
 from mfopt_plugins.strategies.gp_ei import GPEI
 from mfopt_plugins.strategies.gp_pi import GPPI

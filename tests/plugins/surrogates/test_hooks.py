@@ -2,14 +2,14 @@
 
 import pytest
 
-from mfopt.hooks import CouplesFidelities, FusesBounds, ModelsJointly, SharesKernel, SoftensValues
+from mfopt.hooks import CouplesFidelities, FusesBounds, ModelsJointly, SharesKernel, SoftensValues, TiesScales
 from mfopt_plugins.surrogates.ar1 import AR1
 from mfopt_plugins.surrogates.matern import Matern
 from mfopt_plugins.surrogates.se import SE
 from mfopt_plugins.surrogates.se_python import SEPython
 
-HOOKS = {FusesBounds, CouplesFidelities, ModelsJointly, SharesKernel, SoftensValues}
-ONE_KERNEL = {CouplesFidelities, SharesKernel, SoftensValues}
+HOOKS = {FusesBounds, CouplesFidelities, ModelsJointly, SharesKernel, SoftensValues, TiesScales}
+ONE_KERNEL = {CouplesFidelities, SharesKernel, SoftensValues, TiesScales}
 
 
 @pytest.mark.parametrize(
@@ -18,7 +18,7 @@ ONE_KERNEL = {CouplesFidelities, SharesKernel, SoftensValues}
         (SE(), ONE_KERNEL | {FusesBounds}),
         (Matern(), ONE_KERNEL | {FusesBounds}),
         (SEPython(), ONE_KERNEL),
-        (AR1(), {ModelsJointly}),
+        (AR1(), {ModelsJointly, TiesScales}),
     ],
     ids=["se", "matern", "se-python", "ar1"],
 )

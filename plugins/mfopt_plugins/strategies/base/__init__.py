@@ -2,7 +2,8 @@
 
 cycle         Cycle, what every method with models goes through, and its Search for a point
 initial       the initial design, in ask/tell
-avoid         keeping away from points that failed or were taken
+avoid         keeping away from where evaluations fail, and from points that were taken
+risk          what is asked first where evaluations fail, over several fidelities
 improvement   what gp-ei and gp-pi share
 joint         what mf-sko and co-kriging share
 """

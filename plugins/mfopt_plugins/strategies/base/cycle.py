@@ -3,11 +3,12 @@
 The fidelities in use are numbered by position k = 0..K−1; the last position is the target. An ask is
 
     1. the initial design, then random queries as long as no value at all is known
-    2. the models, brought up to date with the values told
-    3. the method's own choice
+    2. the models, brought up to date with the values told, but for outliers (method/outliers.py)
+    3. a second query of a point, where values seem to be noisy and none was asked twice
+    4. the method's own choice
 
-The method's own choice looks for its point with Search: the maximum of an acquisition over X, away from points that
-failed lately or need no second look.
+The method's own choice looks for its point with Search: the maximum of an acquisition over X, away from where
+evaluations fail (method/failures.py) and from points that need no second look.
 
 Capital: a query below the target is made only if λ_M can still be paid afterwards, so the last one payable is always a
 target query.
@@ -15,25 +16,45 @@ target query.
 
 from __future__ import annotations
 
+import copy
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from math import inf
 
 import numpy as np
 
 from mfopt.errors import Exhausted, InputError
 from mfopt.hooks import with_defaults
-from mfopt.protocols import Acquisition, Array, BoolArray, Problem, Query, Record, Suggestion, Surrogate, View
+from mfopt.protocols import (
+    SAME,
+    Acquisition,
+    Array,
+    BoolArray,
+    Posterior,
+    Problem,
+    Query,
+    Record,
+    Suggestion,
+    Surrogate,
+    View,
+)
+from mfopt.run.reason import Reason
+from mfopt_plugins.method.failures import FailureModel
 from mfopt_plugins.method.models import FidelityModels
 from mfopt_plugins.method.observations import Observations
 from mfopt_plugins.strategies.base.avoid import Avoiding, find_elsewhere
 from mfopt_plugins.strategies.base.initial import InitialDesign
+
+APART = 0.01  # see _apart
+SAMPLE = 64  # points of X at which the range of an acquisition is looked at
 
 
 class Cycle(ABC):
     """A strategy that models the fidelities it uses."""
 
     initial_capital: float | None
+    _believed: tuple[bytes, FidelityModels] | None = None  # the values that these models were brought up to date with
 
     @abstractmethod
     def fidelities(self, count: int) -> tuple[int, ...]:
@@ -50,6 +71,14 @@ class Cycle(ABC):
     def _learn(self, view: View) -> None:
         """Bring the models up to date with the values told."""
         self._models.update()
+
+    def _looks_for_outliers(self) -> bool:
+        """Whether outliers are not taken at their word."""
+        return True
+
+    def _see_anew(self) -> None:
+        """Take note that all values are seen differently now."""
+        self._models.forget()
 
     def _couples(self) -> bool:
         """Whether a surrogate that can is to model all fidelities as one process."""
@@ -75,8 +104,9 @@ class Cycle(ABC):
             problem.seed,
             coupled=self._couples(),
         )
-        self._design = InitialDesign(problem, self._observations, self.initial_capital)
-        self._search = Search(problem, self._models)
+        self._failures = FailureModel(self._observations, self._costs, domain.dim)
+        self._design = InitialDesign(problem, self._observations, self._failures, self.initial_capital)
+        self._search = Search(problem, self._models, self._failures)
 
     def ask(self, view: View) -> Suggestion:
         """The next query. Raises Exhausted when no useful query is left."""
@@ -85,26 +115,94 @@ class Cycle(ABC):
                 f"a target query must be payable, it costs {self._costs[-1]}, got {view.remaining} remaining", "capital"
             )
         pending = [q for q in view.pending if q.fidelity in self._used]
+        if self._observations.failed == 0:
+            return self._suggest_next(view, pending)
+        self._failures.update()
+        suggestion = self._suggest_next(view, pending)
+        k = self._used.index(suggestion.fidelity)
+        chance = float(self._failures.probability(suggestion.u[None], k)[0])
+        return replace(suggestion, reason=replace(suggestion.reason, failure=chance))
+
+    def _suggest_next(self, view: View, pending: Sequence[Query]) -> Suggestion:
+        """The next query; a reason that does not speak of failures yet."""
         if not self._design.complete:
             initial = self._design.next(view, pending)
             if initial is not None:
                 return initial
         if self._needs_values() and not any(self._observations.counts):
-            k = 0 if self._can_pay(0, view.remaining) else self._top
+            k = self._position_without_values(view)
             return self._design.another(k, view, pending, "no value is known yet")
+        if self._looks_for_outliers():
+            if self._observations.update_outliers():
+                self._see_anew()
+            elif self._observations.refresh_outliers():
+                self._models.forget()
         self._learn(view)
-        return self._choose(view, pending)
+        return self._tell_outliers(self._test_noise(view, pending) or self._choose(view, pending))
+
+    def _test_noise(self, view: View, pending: Sequence[Query]) -> Suggestion | None:
+        """A second query of the best point of a fidelity that seems to be noisy, where no point was asked twice yet.
+
+        What a model takes for noise may be a function that it cannot follow. Two values of one point tell, and where
+        there is noise the second is worth as much as any.
+        """
+        for k, fidelity in enumerate(self._used):
+            if not self._models.may_be_noisy(k) or not self._can_pay(k, view.remaining):
+                continue
+            points, _ = self._observations.worked(k)
+            u = points[int(np.argmax(self._models.models[k].posterior(points)[0]))].copy()
+            if any(q.fidelity == fidelity and self._observations.same(points, q.u).any() for q in pending):
+                continue
+            text = "the values seem to be noisy: a second one of this point tells"
+            return Suggestion(u, fidelity, Reason("test of noise", text, fidelity, view.t))
+        return None
+
+    def _tell_outliers(self, suggestion: Suggestion) -> Suggestion:
+        """The same suggestion, with a reason that tells of values far below the rest."""
+        observations, positions = self._observations, range(len(self._used))
+        far = tuple(observations.count_far(k) for k in positions)
+        if not any(far):
+            return suggestion
+        lowest = tuple(observations.lowest(k) for k in positions)
+        return replace(suggestion, reason=replace(suggestion.reason, far=far, lowest=lowest))
+
+    def _position_without_values(self, view: View) -> int:
+        """Where to ask while no value is known: the position on which failures have cost least."""
+        failed = [k for _, k in self._observations.failures()]
+        payable = [k for k in range(self._top + 1) if self._can_pay(k, view.remaining)]
+        return min(payable, key=lambda k: self._costs[k] * (1 + failed.count(k)))
 
     def exhausted(self, pending: Sequence[Query]) -> bool:
         """Whether a finite set has no useful query left: its target, taken for noiseless, knows every point."""
         return self._observations.all_finished(self._top, pending) and self._models.is_noiseless(self._top)
+
+    def posterior(self, fidelity: int) -> Posterior | None:
+        """What the models say of a fidelity in use, as soon as any value is known."""
+        if fidelity not in self._used or not any(self._observations.counts):
+            return None
+        models, k = self._believe(), self._used.index(fidelity)
+        return Posterior(models.models[k], models.is_noisy(k), self._way_back())
+
+    def _believe(self) -> FidelityModels:
+        """A copy of the models with all that was told: the models themselves learn only when asks make them."""
+        values = b"".join(self._observations.rows(k)[1].tobytes() for k in range(len(self._used)))
+        if self._believed is None or self._believed[0] != values:
+            models = copy.deepcopy(self._models)
+            models.update()
+            self._believed = (values, models)
+        return self._believed[1]
+
+    def _way_back(self) -> Callable[[Array], Array] | None:
+        """The map from the models' values to those told; None where they are the same."""
+        return None
 
     def tell(self, record: Record) -> None:
         """Learn the outcome of a query, or data that nobody asked for, in the order told."""
         if record.fidelity in self._used:
             k = self._used.index(record.fidelity)
             self._design.count(record, k)
-            self._observations.add(record.u, k, record.y)
+            self._observations.add(record.u, k, record.y, record.bound)
+            self._models.reconsider_noise()
 
     def _can_pay(self, k: int, remaining: float) -> bool:
         """Whether a query at position k leaves enough for a target query (the target itself need not)."""
@@ -115,48 +213,99 @@ class Cycle(ABC):
 class Search:
     """Looks for the next query at a position k of the fidelities in use.
 
-    A failed point lowers the acquisition around itself for the next outcomes. Where position k is noiseless no point
-    is queried there twice: the next best is taken.
+    The acquisition is lowered where a query at position k or at the target is likely to fail, or at a cheaper one that
+    fails where the target does. Where position k is noiseless no point is queried there twice, and none that is nearly
+    pending: the next best is taken. Nor is one that has just failed.
     """
 
-    def __init__(self, problem: Problem, models: FidelityModels) -> None:
+    def __init__(self, problem: Problem, models: FidelityModels, failures: FailureModel) -> None:
         self._domain = problem.domain
         self._points = problem.domain.points  # None: X is not finite
         self._maximiser = problem.maximiser
         self._models = models
+        self._failures = failures
         self._observations = models.observations
 
-    def point(self, acquisition: Acquisition, k: int, view: View, pending: Sequence[Query], depth: float) -> Array:
+    def point(
+        self,
+        acquisition: Acquisition,
+        k: int,
+        view: View,
+        pending: Sequence[Query],
+        depth: float,
+        hope: float | None = None,
+    ) -> Array:
         """The best point that is worth a query at position k."""
-        u, lowered = self.maximum(acquisition, k, view, pending, depth)
-        return self.find_fresh(lowered, u, k, view, pending) if self.is_needless(u, k, pending) else u
+        return self.point_and_value(acquisition, k, view, pending, depth, hope)[0]
+
+    def point_and_value(
+        self,
+        acquisition: Acquisition,
+        k: int,
+        view: View,
+        pending: Sequence[Query],
+        depth: float,
+        hope: float | None = None,
+    ) -> tuple[Array, float]:
+        """The same with the value of the acquisition, lowered where queries fail."""
+        u, lowered = self.maximum(acquisition, k, view, pending, depth, hope)
+        if self.is_needless(u, k, pending) or self.is_crowded(u, k, pending):
+            u = self.find_fresh(lowered, u, k, view, pending)
+        return u, float(lowered(u[None])[0])
 
     def maximum(
-        self, acquisition: Acquisition, k: int, view: View, pending: Sequence[Query], depth: float
+        self,
+        acquisition: Acquisition,
+        k: int,
+        view: View,
+        pending: Sequence[Query],
+        depth: float,
+        hope: float | None = None,
     ) -> tuple[Array, Acquisition]:
-        """The best point, and the acquisition as it was maximised: lowered by up to `depth` near failures.
+        """The best point, and the acquisition as it was maximised: lowered where queries fail.
+
+        It is lowered in units of `depth`, or of its own range where that is larger; with `hope` see method/failures.py.
 
         On a finite set this point is fresh at position k; on a box see `is_needless`, and `find_fresh` for another.
         """
+        if self._observations.failed > 0:
+            top = len(self._models.used) - 1
+            positions = sorted({k, top, *(j for j in range(top) if self._failures.tells(j))})
+            depth = max(depth, float(np.ptp(acquisition(self._domain.sample(SAMPLE, view.rng)))))
+            flukes = [(u, age) for u, j, age in self._observations.recent_failures() if self._is_fluke(u, j)]
+            acquisition = Avoiding(acquisition, self._failures, positions, flukes, depth, hope)
         if self._points is not None:
             avoid = self._find_avoided(k, pending)
             if avoid.all():
                 raise Exhausted("every point of the finite set has been queried", which="points")
             return np.array(self._points[with_defaults(acquisition).argmax(self._points, avoid)]), acquisition
-        failures = self._observations.recent_failures()
-        if failures:
-            acquisition = Avoiding(acquisition, failures, depth, self._domain.dim)
         return self._maximiser.maximise(acquisition, self._domain, view.rng, view.t), acquisition
 
     def is_needless(self, u: Array, k: int, pending: Sequence[Query]) -> bool:
         """Whether a query of this point at position k would tell nothing new."""
-        return self._models.is_noiseless(k) and self._observations.is_taken(u, k, pending)
+        if self._models.is_noiseless(k) and self._observations.is_taken(u, k, pending):
+            return True
+        return bool(self._observations.same(self._observations.just_failed(k), u).any())
+
+    def _is_fluke(self, u: Array, k: int) -> bool:
+        """Whether a failure of this point at position k is still a surprise."""
+        return not self._failures.is_likely(u, k)
+
+    def is_crowded(self, u: Array, k: int, pending: Sequence[Query]) -> bool:
+        """Whether a query of this point of a box at position k would nearly copy a pending one, and tell no more."""
+        if self._points is not None or not self._models.is_noiseless(k):
+            return False
+        waiting = self._observations.pending_points(k, pending)
+        return bool((np.abs(waiting - u).max(axis=1) < _apart(len(waiting))).any())
 
     def find_fresh(self, acquisition: Acquisition, u: Array, k: int, view: View, pending: Sequence[Query]) -> Array:
-        """A good point of a box near u that was not queried at position k; u itself on a finite set."""
+        """A good point of a box near u that is neither known nor nearly pending at position k; u on a finite set."""
         if self._points is not None:
             return u
-        return find_elsewhere(acquisition, self._domain, u, self._observations.queried_points(k, pending), view.rng)
+        waiting = self._observations.pending_points(k, pending)
+        taken = self._observations.queried_points(k)
+        reach = np.concatenate([np.full(len(taken), SAME), np.full(len(waiting), _apart(len(waiting)))])
+        return find_elsewhere(acquisition, self._domain, u, np.vstack([taken, waiting]), reach, view.rng)
 
     def _find_avoided(self, k: int, pending: Sequence[Query]) -> BoolArray:
         """The points of a finite set that are no candidates for a query at position k."""
@@ -164,9 +313,36 @@ class Search:
         if self._models.is_noiseless(k):
             avoid |= self._observations.finished_rows(k, pending)
         failed = avoid.copy()
-        failed[self._observations.rows_of([u for u, _ in self._observations.recent_failures()])] = True
+        failed[self._observations.rows_of([u for u, _, _ in self._observations.recent_failures()])] = True
         # Where only failed points are left they are tried again.
         return avoid if failed.all() else failed
+
+
+def incumbent(models: FidelityModels, pending: Sequence[Query]) -> float | None:
+    """The value at the target (the last position) to be beaten; None when no target value is known.
+
+    The best value observed where the target is noiseless; where it is noisy, the best posterior mean at the points
+    queried, since the best of noisy values is mostly luck. Pending target queries count with their posterior mean,
+    otherwise one that promises much would be asked for again.
+    """
+    top = len(models.used) - 1
+    u, y = models.observations.rows(top)
+    if len(y) == 0:
+        return None
+    best = float(y.max()) if models.is_noiseless(top) else float(models.models[top].posterior(u)[0].max())
+    waiting = [q.u for q in pending if q.fidelity == models.used[top]]
+    if waiting:
+        best = max(best, float(models.models[top].posterior(np.array(waiting))[0].max()))
+    return best
+
+
+def _apart(count: int) -> float:
+    """How far, in unit coordinates, a query keeps from the `count` pending ones of a noiseless fidelity.
+
+    Values that are told later may call for a closer look; before they are known, one query near a point is enough. The
+    more are pending, the less each keeps free, so that there is always room.
+    """
+    return min(APART, 10 * APART / (1 + count))
 
 
 def check_initial_capital(given: float | None) -> float | None:

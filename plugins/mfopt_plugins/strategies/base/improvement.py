@@ -5,33 +5,13 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 
-import numpy as np
-
 from mfopt.protocols import Acquisition, Array, Model, Query, Suggestion, View
 from mfopt.run.reason import ImprovementReason
 from mfopt_plugins.method.improvement import Tamed
 from mfopt_plugins.method.models import FidelityModels
-from mfopt_plugins.strategies.base.cycle import Cycle
+from mfopt_plugins.strategies.base.cycle import Cycle, incumbent
 
 DEPTH = Tamed.TAIL  # how far a logarithmic acquisition is lowered at a point that failed lately
-
-
-def incumbent(models: FidelityModels, pending: Sequence[Query]) -> float | None:
-    """The value at the target (the last position) to be beaten; None when no target value is known.
-
-    The best value observed where the target is noiseless; where it is noisy, the best posterior mean at the points
-    queried, since the best of noisy values is mostly luck. Pending target queries count with their posterior mean,
-    otherwise one that promises much would be asked for again.
-    """
-    top = len(models.used) - 1
-    u, y = models.observations.rows(top)
-    if len(y) == 0:
-        return None
-    best = float(y.max()) if models.is_noiseless(top) else float(models.models[top].posterior(u)[0].max())
-    waiting = [q.u for q in pending if q.fidelity == models.used[top]]
-    if waiting:
-        best = max(best, float(models.models[top].posterior(np.array(waiting))[0].max()))
-    return best
 
 
 def improvement_reason(

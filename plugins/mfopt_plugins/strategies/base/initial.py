@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import inf
 
 import numpy as np
 
 from mfopt.errors import Exhausted
+from mfopt.hooks import blocks_of
 from mfopt.protocols import Array, Problem, Query, Record, Suggestion, View
 from mfopt.run.reason import Reason
 from mfopt_plugins.method.design import initial_counts, initial_point
+from mfopt_plugins.method.failures import FailureModel
 from mfopt_plugins.method.observations import Observations
 
 _TRIES = 1000  # draws for a point that was not queried before, on a finite set
+_CHOICE = 30  # draws among which the point least likely to fail is chosen
 
 
 class InitialDesign:
@@ -21,13 +25,17 @@ class InitialDesign:
     `complete` is True once no query of it is left, whatever the capital pays for.
     """
 
-    def __init__(self, problem: Problem, observations: Observations, initial_capital: float | None) -> None:
+    def __init__(
+        self, problem: Problem, observations: Observations, failures: FailureModel, initial_capital: float | None
+    ) -> None:
         self._domain, self._seed = problem.domain, problem.seed
         self._used = observations.used
         self._costs = [problem.costs[m] for m in self._used]
         self._observations = observations
+        self._failures = failures
         size = None if self._domain.points is None else len(self._domain.points)
-        self._counts = list(initial_counts(self._costs, problem.capital, initial_capital, self._domain.dim, size))
+        parameters = len(blocks_of(self._domain))
+        self._counts = list(initial_counts(self._costs, problem.capital, initial_capital, parameters, size))
         self._drawn = [0] * len(self._used)
         self._issued: list[list[Array]] = [[] for _ in self._used]
         self._unasked = [0] * len(self._used)
@@ -68,13 +76,34 @@ class InitialDesign:
         return len(self._issued[k]) < self._counts[k] - self._unasked[k]
 
     def _draw(self, k: int, pending: Sequence[Query]) -> Array | None:
-        """The next uniform point for position k; None when a finite set seems to have no fresh one."""
+        """The next uniform point for position k; None when a finite set seems to have no fresh one.
+
+        Once evaluations have failed: the first of _CHOICE that is not likely to fail, or the least likely of them.
+        """
+        u = self._draw_fresh(k, pending)
+        if u is None or self._observations.failed == 0:
+            return u
+        best, least = u, inf
+        for _ in range(_CHOICE):
+            excess = float(self._failures.excess(u[None], k)[0][0])
+            if excess < least:
+                best, least = u, excess
+            if least == 0.0:
+                break
+            u = self._draw_fresh(k, pending)
+            if u is None:
+                break
+        return best
+
+    def _draw_fresh(self, k: int, pending: Sequence[Query]) -> Array | None:
+        """The next uniform point for position k, on a finite set one that needs a query."""
         observations = self._observations
-        taken = None if self._domain.points is None else observations.finished_rows(k, pending)
+        finite = self._domain.points is not None
+        taken = observations.finished_rows(k, pending) if finite else np.empty(0, dtype=np.bool_)
         for _ in range(_TRIES):
             u = initial_point(self._domain, self._seed, self._used[k], self._drawn[k])
             self._drawn[k] += 1
-            if taken is None or not taken[observations.rows_of([u])[0]]:
+            if not (taken[observations.rows_of([u])[0]] if finite else observations.is_taken(u, k, pending)):
                 return u
         return None
 

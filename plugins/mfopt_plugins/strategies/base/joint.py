@@ -5,11 +5,11 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 
-from mfopt.hooks import ModelsJointly, shared_surrogate
+from mfopt.hooks import ModelsJointly, shared_surrogate, tie_scales
 from mfopt.protocols import Problem, Query, Suggestion, Surrogate, View
 from mfopt_plugins.method.upper_bound import PlainBound
-from mfopt_plugins.strategies.base.cycle import Cycle
-from mfopt_plugins.strategies.base.improvement import improvement_reason, incumbent
+from mfopt_plugins.strategies.base.cycle import Cycle, incumbent
+from mfopt_plugins.strategies.base.improvement import improvement_reason
 
 
 class JointStrategy(Cycle):
@@ -37,7 +37,7 @@ class JointStrategy(Cycle):
         given = problem.surrogates
         if len(given) == 1 or isinstance(shared_surrogate(given), ModelsJointly):
             return given
-        return [self._own_surrogate()] * len(given)
+        return tie_scales([self._own_surrogate()] * len(given), problem.domain)
 
     def _choose(self, view: View, pending: Sequence[Query]) -> Suggestion:
         with self._models.hallucinate(pending):

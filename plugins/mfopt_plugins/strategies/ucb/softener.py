@@ -12,6 +12,7 @@ from mfopt.protocols import Array, Problem
 from mfopt_plugins.method.observations import Observations
 from mfopt_plugins.method.softening import AsinhSoftening
 
+STEP = 1e-6  # of the spread: over which the tangent is taken
 ENOUGH = 10  # values at one fidelity before they are judged; again when their number has doubled
 
 
@@ -27,9 +28,13 @@ class Softener:
 
     def __init__(self, judge: SoftensValues | None) -> None:
         self._judge = judge
+        self.restart()
+
+    def restart(self) -> None:
+        """Begin anew, with values as they are."""
         self.softening = AsinhSoftening()
         self.active = False
-        self.due_at = inf if judge is None else ENOUGH
+        self.due_at = inf if self._judge is None else ENOUGH
 
     def judge(self, observations: Observations, rng: np.random.Generator) -> bool:
         """Judge the values; True if they are to be softened from now on."""
@@ -42,15 +47,36 @@ class Softener:
         self.due_at = inf if self.active else 2 * counts[k]
         return self.active
 
+    def restore(self, w: Array, lowest: float, highest: float) -> Array:
+        """Softened values in the unit of y; above the highest one seen the map goes on as a straight line.
+
+        There the way back grows like an exponential, which no value has ever borne out.
+        """
+        step = 1e-3 * (highest - lowest) or 1.0
+        near, end = (float(self.softening.inverse(np.array(level))) for level in (highest - step, highest))
+        beyond = np.maximum(w - highest, 0.0) * ((end - near) / step)
+        return np.asarray(self.softening.inverse(np.minimum(w, highest)) + beyond)
+
     def in_unit_of_y(
-        self, mean: Array, width: Array, zetas: Array, phi: Array, gammas: Array
+        self, mean: Array, width: Array, zetas: Array, phi: Array, gammas: Array, highest: float, spread: float
     ) -> tuple[Array, Array, Array, Array, Array]:
-        """The same terms in the unit of y, so that they add up and compare as the softened ones do."""
+        """The same terms in the unit of y, so that they add up and compare as the softened ones do.
+
+        `highest` is the best softened value, `spread` their range. Above the best the way back goes on straight: the
+        map itself grows exponentially there, and no value says that it should.
+        """
         levels = (mean, mean + width, phi, mean + gammas)
-        middle, upper, bound, threshold = (self.softening.inverse(level) for level in levels)
+        middle, upper, bound, threshold = (self._invert(level, highest, spread) for level in levels)
         known = np.isfinite(upper)
         zetas = np.where(known, bound - np.where(known, upper, 0.0), zetas)
         return middle, upper - middle, zetas, bound, threshold - middle
+
+    def _invert(self, level: Array, highest: float, spread: float) -> Array:
+        """The way back, beyond `highest` along the tangent there."""
+        before, top = self.softening.inverse(np.array([highest - STEP * spread, highest])).tolist()
+        slope = (top - before) / (STEP * spread) if spread > 0.0 else 1.0
+        over = np.maximum(level - highest, 0.0)
+        return np.asarray(self.softening.inverse(np.minimum(level, highest)) + slope * over)
 
 
 def find_judge(problem: Problem, used: Sequence[int]) -> SoftensValues | None:

@@ -9,34 +9,34 @@ After the initial design (see base/cycle.py) an ask takes the first of these ste
 paper: doubt (doubt.py) where the bounds promise nothing; the last target query that the capital pays for explores no
 more, it goes to the maximum of φ with β = 0.
 
-Pending queries count as told with their posterior mean. A failed point lowers φ around itself for the next outcomes.
+Pending queries count as told with their posterior mean. Where evaluations fail φ is lowered (base/avoid.py), and a
+fidelity that is likely to fail at x_t is skipped.
 On a noiseless fidelity no point is queried twice: the query moves up to the next fidelity or, if the target knows the
 point too, to the next best point.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from math import inf, isfinite, sqrt
-from numbers import Real
-from typing import Literal
+from functools import partial
+from math import inf, sqrt
 
 import numpy as np
 
-from mfopt.errors import InputError
-from mfopt.hooks import FullAcquisition
+from mfopt.hooks import FullAcquisition, blocks_of
 from mfopt.protocols import Array, Problem, Query, Record, Suggestion, View
 from mfopt.run.reason import Reason
 from mfopt_plugins.method.upper_bound import PlainBound
-from mfopt_plugins.strategies.base.cycle import Cycle, check_initial_capital
+from mfopt_plugins.strategies.base.avoid import CAUTION
+from mfopt_plugins.strategies.base.cycle import Cycle, incumbent
+from mfopt_plugins.strategies.base.risk import Risk
 from mfopt_plugins.strategies.ucb.affine import Affine
 from mfopt_plugins.strategies.ucb.doubt import FACTOR, SETTLED, STEPS, Doubt
-from mfopt_plugins.strategies.ucb.schedule import Constants, Given, Practical, Schedule, Theory, require_not_negative
+from mfopt_plugins.strategies.ucb.options import UCBOptions
+from mfopt_plugins.strategies.ucb.schedule import Constants, Given, Practical, Schedule, Theory
 from mfopt_plugins.strategies.ucb.softener import Softener, find_judge
 from mfopt_plugins.strategies.ucb.zeta_checks import ZetaChecks
-
-Mode = Literal["practical", "theory"]
 
 
 @dataclass(frozen=True)
@@ -64,52 +64,8 @@ class _Choice:
         return replace(self, k=k, text=text)
 
 
-@dataclass(eq=False, repr=False)
-class UCBStrategy(Cycle):
-    """The upper confidence bound method on the fidelities that `fidelities` picks.
-
-    The fields are the options of mf-gp-ucb, whose class says what they mean; gp-ucb offers some of them.
-    """
-
-    mode: Mode = "practical"
-    zetas: Sequence[float | None] | None = None
-    gammas: Sequence[float] | None = None
-    initial_capital: float | None = None
-    beta_factor: float = 0.2
-    gamma_shrink: float = 1.0
-    delta: float = 0.1
-    xi: float = 1.0
-    a: float = 1.0
-    b: float = 1.0
-    affine: bool = False
-    doubt: bool = True
-    coupled: bool = True
-    softened: bool = True
-
-    def __post_init__(self) -> None:
-        """Refuse options that make no sense."""
-        if self.mode not in ("practical", "theory"):
-            raise InputError(f'mode must be "practical" or "theory", got {self.mode!r}')
-        for name in ("beta_factor", "gamma_shrink", "delta", "xi", "a", "b"):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, Real):
-                raise InputError(f"{name} must be a number, got {value!r}")
-        for name, value in (("beta_factor", self.beta_factor), ("a", self.a), ("b", self.b)):
-            if not (isfinite(value) and value > 0):
-                raise InputError(f"{name} must be positive and finite, got {value}")
-        if not (isfinite(self.gamma_shrink) and self.gamma_shrink >= 1):
-            raise InputError(f"gamma_shrink must be at least 1, got {self.gamma_shrink}")
-        if not 0 < self.delta < 1:
-            raise InputError(f"delta must lie strictly between 0 and 1, got {self.delta}")
-        if not 0 < self.xi <= 1:
-            raise InputError(f"xi must lie in (0, 1], got {self.xi}")
-        if self.affine and self.mode == "theory":
-            raise InputError(
-                'affine must be False in mode "theory", whose bounds ζ are those of the fidelities themselves'
-            )
-        check_initial_capital(self.initial_capital)
-        require_not_negative("zetas", self.zetas or [])
-        require_not_negative("gammas", self.gammas or [])
+class UCBStrategy(UCBOptions, Cycle):
+    """The upper confidence bound method on the fidelities that `fidelities` picks."""
 
     def fidelities(self, count: int) -> tuple[int, ...]:
         """The fidelities that the method uses, of a problem with `count` of them."""
@@ -121,7 +77,7 @@ class UCBStrategy(Cycle):
         given = Given.check(problem, used, self.zetas, self.gammas)
         self._schedule: Schedule
         if self.mode == "practical":
-            self._schedule = Practical(given, self.gamma_shrink, self.beta_factor, problem.domain.dim)
+            self._schedule = Practical(given, self.gamma_shrink, self.beta_factor, len(blocks_of(problem.domain)))
         else:
             constants = Constants(self.delta, self.xi, self.a, self.b)
             self._schedule = Theory(given, problem.domain, constants)
@@ -133,14 +89,15 @@ class UCBStrategy(Cycle):
         # ζ and γ that are given, and affine corrections, are in the unit of y: they hold for values as they are.
         softens = self.softened and heuristics and several and not (given.any or self.affine)
         self._softener = Softener(find_judge(problem, used) if softens else None)
-        self._doubt = Doubt() if self.doubt and heuristics and several else None
+        self._risk = Risk(self._failures, self._observations, self._costs)
+        self._doubt = Doubt() if self.doubt and heuristics else None
 
     def tell(self, record: Record) -> None:
         """Learn the outcome of a query, or data that nobody asked for, in the order told."""
+        if record.bound is not None:
+            record = replace(record, bound=self._softener.softening.value(record.bound))
         if record.y is not None and record.fidelity in self._used:
-            y = self._softener.softening.value(record.y)
-            self._checks.tell(record.u, self._used.index(record.fidelity), y, record.asked)
-            record = replace(record, y=y)
+            self._checks.tell(record.u, self._used.index(record.fidelity), record.y, record.asked)
         super().tell(record)
 
     @property
@@ -151,6 +108,12 @@ class UCBStrategy(Cycle):
     def _needs_values(self) -> bool:
         return self._schedule.heuristics
 
+    def _way_back(self) -> Callable[[Array], Array] | None:
+        if not self._softener.active:
+            return None
+        values = np.concatenate([self._observations.rows(k)[1] for k in range(len(self._used))])
+        return partial(self._softener.restore, lowest=float(values.min()), highest=float(values.max()))
+
     def _couples(self) -> bool:
         # The theorems are about one process per fidelity, and so are affine corrections.
         return self.coupled and self._schedule.heuristics and not self.affine
@@ -160,10 +123,21 @@ class UCBStrategy(Cycle):
             self._observations, view.rng
         ):
             self._observations.soften(self._softener.softening)
-            self._models.forget()
-            self._schedule.gamma.restart()
-            self._checks.soften(self._softener.softening, self._spread())
+            self._learn_anew()
         super()._learn(view)
+
+    def _looks_for_outliers(self) -> bool:
+        return self._schedule.heuristics  # the theorems are about values as they are
+
+    def _see_anew(self) -> None:
+        self._softener.restart()
+        self._learn_anew()
+
+    def _learn_anew(self) -> None:
+        """Learn the models, ζ and γ from values that are seen differently now."""
+        self._models.forget()
+        self._schedule.gamma.restart()
+        self._checks.compare_all(self._spread())
 
     # --------------------------------------------------------------------------------- what to ask for next
 
@@ -177,8 +151,15 @@ class UCBStrategy(Cycle):
         check = self._checks.next(pending, lambda k: self._can_pay(k, view.remaining), turn.beta)
         if check is not None:
             return self._suggest("check of ζ", turn, self._check(*check, turn))
+        failing = self._observations.failed > 0
+        probed = self._risk.find_probed(pending) if failing else None
+        if probed is not None:
+            choice = self._terms_at(probed, turn.beta).at(self._top, "a cheaper query did not fail here")
+            return self._suggest("after a probe", turn, choice)
         with self._models.hallucinate(pending):
             kind, turn, choice = self._decide(turn)
+            if failing:
+                kind, turn, choice = self._beware(kind, turn, choice)
         return self._suggest(kind, turn, choice)
 
     def _check(self, u: Array, low: int, turn: _Turn) -> _Choice:
@@ -190,19 +171,35 @@ class UCBStrategy(Cycle):
         choice = self._explore(turn)
         doubt = self._doubt if self._doubt is not None and self._is_settled(choice) else None
         kind = "ucb"
-        if doubt is not None and doubt.looks_elsewhere:
+        if doubt is not None and doubt.looks:
             kind = "doubt"
             turn, choice = self._look_elsewhere(turn)
-            doubt.looks_elsewhere = choice.k < self._top  # until the target was asked elsewhere
+            doubt.looks -= choice.k == self._top  # until the target was asked elsewhere
         if choice.k == self._top and turn.view.remaining < 2 * self._costs[-1]:
             text = "the capital pays for one more target query: it goes where the means are best"
             informed = self._schedule.informed_positions(self._observations.counts)
-            return "last target query", turn, self._ask_target(self._bound(informed, 0.0), turn, text)
+            return "last target query", turn, self._ask_target(self._bound(informed, 0.0), turn, text, CAUTION)
         if doubt is not None and kind == "ucb":
-            doubt.looks_elsewhere = True
+            doubt.looks = 1
+            if self._top == 0:
+                doubt.refine(incumbent(self._models, ()) or 0.0, self._spread())
             text = "the bounds promise next to nothing: refine where the target's mean is best"
             return "refinement", turn, self._ask_target(self._bound([self._top], 0.0), turn, text)
         return kind, turn, choice
+
+    def _beware(self, kind: str, turn: _Turn, choice: _Choice) -> tuple[str, _Turn, _Choice]:
+        """The same, or what is better asked before it because evaluations fail (base/risk.py)."""
+        remaining = turn.view.remaining
+        informed = self._schedule.informed_positions(self._observations.counts)
+        test = self._risk.find_test(self._bound(informed, turn.beta), float(np.min(choice.phi)))
+        if test is not None and self._can_pay(test[1], remaining - self._costs[-1]):
+            text = "the fidelity below fails here: whether this one does"
+            return "test", turn, self._terms_at(test[0], turn.beta).at(test[1], text)
+        k = self._risk.find_probe(choice.u, turn.pending) if choice.k == self._top else None
+        if k is None or not self._can_pay(k, remaining):
+            return kind, turn, choice
+        self._risk.wait_for(choice.u, k)
+        return "probe", turn, choice.at(k, "whether the target fails here is found out at less cost")
 
     def _explore(self, turn: _Turn) -> _Choice:
         """x_t and m_t."""
@@ -210,8 +207,11 @@ class UCBStrategy(Cycle):
         bound = self._bound(self._schedule.informed_positions(self._observations.counts), turn.beta)
         u, lowered = self._search.maximum(bound, top, turn.view, turn.pending, depth)
         choice = self._choose_fidelity(u, turn)
-        if choice.k == top and self._search.is_needless(u, top, turn.pending):
-            u = self._search.find_fresh(lowered, u, top, turn.view, turn.pending)
+        for _ in range(len(self._used)):  # another point may call for another fidelity, and be no better there
+            k = choice.k
+            if not (self._search.is_crowded(u, k, turn.pending) or self._search.is_needless(u, k, turn.pending)):
+                break
+            u = self._search.find_fresh(lowered, u, k, turn.view, turn.pending)
             choice = self._choose_fidelity(u, turn)
         return choice
 
@@ -224,9 +224,9 @@ class UCBStrategy(Cycle):
                 break
         return turn, choice
 
-    def _ask_target(self, bound: FullAcquisition, turn: _Turn, text: str) -> _Choice:
+    def _ask_target(self, bound: FullAcquisition, turn: _Turn, text: str, hope: float | None = None) -> _Choice:
         """A target query at the maximum of `bound`."""
-        u = self._search.point(bound, self._top, turn.view, turn.pending, self._spread() or 1.0)
+        u = self._search.point(bound, self._top, turn.view, turn.pending, self._spread() or 1.0, hope)
         return self._terms_at(u, turn.beta).at(self._top, text)
 
     def _choose_fidelity(self, u: Array, turn: _Turn) -> _Choice:
@@ -238,19 +238,22 @@ class UCBStrategy(Cycle):
                 continue
             if not self._can_pay(k, turn.view.remaining):
                 return choice.at(top, "a cheaper query would leave too little capital for a target query")
-            if self._search.is_needless(u, k, turn.pending):
+            if self._search.is_needless(u, k, turn.pending) or self._fails_alone(u, k):
                 continue
             if wide:
                 return choice.at(k, "β½σ ≥ γ: this fidelity is still uncertain here")
             return choice.at(k, "never queried here at this fidelity")
         if top == 0:
             return choice.at(top, "the only fidelity in use")
-        return choice.at(top, "every cheaper fidelity is certain here (β½σ < γ)")
+        return choice.at(top, "every cheaper fidelity is certain here (β½σ < γ), known or likely to fail")
+
+    def _fails_alone(self, u: Array, k: int) -> bool:
+        return self._observations.failed > 0 and self._risk.fails_alone(u, k)
 
     def _is_settled(self, choice: _Choice) -> bool:
         """Whether the bounds promise no more than a refinement of the best target value."""
-        y = self._observations.rows(self._top)[1]
-        return len(y) > 0 and float(np.min(choice.phi)) - float(np.max(y)) <= SETTLED * self._spread()
+        best = incumbent(self._models, ())  # where values are noisy the largest is mostly luck
+        return best is not None and float(np.min(choice.phi)) - best <= SETTLED * self._spread()
 
     # ------------------------------------------------------------------------------------------- quantities
 
@@ -280,7 +283,7 @@ class UCBStrategy(Cycle):
         zetas, gammas = self._schedule.zeta.values, self._schedule.gamma.values
         terms = (choice.mean, choice.width, zetas, choice.phi, gammas)
         if self._softener.active:
-            terms = self._softener.in_unit_of_y(*terms)
+            terms = self._softener.in_unit_of_y(*terms, self._observations.highest(), self._spread())
         mean, width, zeta, phi, gamma = (tuple(term.tolist()) for term in terms)
         fidelity = self._used[choice.k]
         reason = Reason(kind, choice.text, fidelity, turn.view.t, turn.beta, self._used, mean, width, zeta, phi, gamma)

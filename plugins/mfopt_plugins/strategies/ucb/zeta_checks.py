@@ -16,7 +16,6 @@ from math import sqrt
 
 import numpy as np
 
-from mfopt.hooks import Softening
 from mfopt.protocols import Array, Query
 from mfopt.theory.contract import NOISE_DEVIATIONS
 from mfopt_plugins.method.models import FidelityModels
@@ -37,7 +36,7 @@ class ZetaChecks:
         self._design = design
         self._affine = affine
         self._watches_best = best and len(models.used) > 1
-        self._waiting: list[tuple[Array, int, float, bool]] = []  # values to be held against ζ; those of the design
+        self._waiting: list[tuple[Array, int, float, bool]] = []  # values told, to be checked; those of the design
         self._asked: list[list[Array]] = [[] for _ in models.used]  # points that were asked for a check, by position
 
     def tell(self, u: Array, k: int, y: float, asked: bool) -> None:
@@ -45,7 +44,7 @@ class ZetaChecks:
         for other in range(len(self._models.used)):
             value = None if other == k else self._observations.value(u, other)
             if value is not None:
-                self._compare(k, y, other, value)
+                self._compare(k, self._observations.see(u, k, y), other, value)
         if asked and k > 0:
             self._waiting.append((u, k, y, self._design.has_issued(u, k)))
 
@@ -54,7 +53,8 @@ class ZetaChecks:
         while self._waiting:
             u, k, y, of_design = self._waiting.pop(0)
             widths = sqrt(beta) if of_design else 0.0
-            if self._is_off(u, k, y, widths) and self._can_ask(u, k - 1, pending, payable):
+            off = self._is_off(u, k, self._observations.see(u, k, y), widths)
+            if off and self._can_ask(u, k - 1, pending, payable):
                 return self._ask(u, k - 1)
         if self._watches_best:
             top = len(self._models.used) - 1
@@ -66,11 +66,6 @@ class ZetaChecks:
                     return self._ask(u, top - 1)
         return None
 
-    def soften(self, softening: Softening, spread: float) -> None:
-        """See the values that wait through `softening`, and ζ anew."""
-        self._waiting = [(u, k, softening.value(y), of_design) for u, k, y, of_design in self._waiting]
-        self.compare_all(spread)
-
     def compare_all(self, spread: float) -> None:
         """Learn ζ anew from all pairs of values."""
         self._zeta.restart()
@@ -78,7 +73,7 @@ class ZetaChecks:
             self._zeta.start(spread)
         for k in range(1, len(self._models.used)):
             if self._zeta.learnt[k - 1]:
-                for u, y in zip(*self._observations.rows(k), strict=True):
+                for u, y in zip(*self._observations.worked(k), strict=True):
                     value = self._observations.value(u, k - 1)
                     if value is not None:
                         self._compare(k, float(y), k - 1, value)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from math import isfinite
 
 from mfopt.errors import InputError
@@ -30,6 +31,7 @@ class AR1:
         self._rho = rho
         self._nu = nu
         self._single = SE() if nu is None else Matern(nu)
+        self._groups: tuple[int, ...] = ()
 
     def model(self, dim: int, noise: float | None = None) -> Model:
         """A model of one fidelity alone, without data."""
@@ -37,4 +39,12 @@ class AR1:
 
     def joint(self, dim: int, noises: Sequence[float | None]) -> JointGP:
         """A model of several fidelities without data, one known noise variance (or None) per fidelity."""
-        return JointGP(self._single.kernel, self._single.nu, dim, noises, self._rho)
+        groups = self._groups or tuple(range(dim))
+        return JointGP(self._single.kernel, self._single.nu, groups, noises, self._rho)
+
+    def tied(self, groups: Sequence[int]) -> AR1:
+        """The same surrogate with one length-scale per level for the coordinates of each group."""
+        other = copy(self)
+        other._single = self._single.tied(groups)
+        other._groups = tuple(groups)
+        return other

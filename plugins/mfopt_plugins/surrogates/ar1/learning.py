@@ -34,9 +34,9 @@ class Scales:
     rhos: tuple[float, ...]
 
 
-def central_scales(levels: int, dim: int) -> Scales:
+def central_scales(levels: int, groups: Sequence[int]) -> Scales:
     """The centre of the priors, with little noise."""
-    first = central_hyper(dim)
+    first = central_hyper(groups)
     later = replace(first, scale=_DISCREPANCY)
     return Scales((first, *[later] * (levels - 1)), (_RHO,) * (levels - 1))
 
@@ -44,6 +44,7 @@ def central_scales(levels: int, dim: int) -> Scales:
 def learn(
     kernel: str,
     nu: float | None,
+    groups: Sequence[int],
     rows: Sequence[Rows],
     noises: Sequence[float | None],
     rho: float | None,
@@ -54,26 +55,27 @@ def learn(
 
     The search starts from the `previous` optimum alone where there is one.
     """
-    layout = _lay_out(rows[0][0].shape[1], noises, rho)
+    layout = _lay_out(groups, noises, rho)
     u, level, y = stack(thin(rows, rng))
 
     def likelihood(theta: Array) -> list[tuple[float, Array]]:
         scales = _unpack(layout, theta, noises)
         process = Autoregression(kernel, nu, scales.hypers, scales.rhos)
         process.condition(u, level, y)
-        return [process.log_marginal_likelihood(grad=True)]  # its derivatives have the order of θ
+        value, slope = process.log_marginal_likelihood(grad=True)
+        return [(value, _add_up(layout, slope, len(groups), len(rows)))]
 
     starts = layout.choose_starts(None if previous is None else _pack(layout, previous), False, rng, _DRAW_WIDTH)
     iterations = _ITERATIONS if previous is None else _WARM_ITERATIONS
     return _unpack(layout, layout.maximise_posterior(likelihood, starts, iterations), noises)
 
 
-def _lay_out(dim: int, noises: Sequence[float | None], rho: float | None) -> Layout:
+def _lay_out(groups: Sequence[int], noises: Sequence[float | None], rho: float | None) -> Layout:
     """θ; its parts have the order of the derivatives of Autoregression.log_marginal_likelihood."""
     parts = []
-    for j, (hyper, noise) in enumerate(zip(central_scales(len(noises), dim).hypers, noises, strict=True)):
+    for j, (hyper, noise) in enumerate(zip(central_scales(len(noises), groups).hypers, noises, strict=True)):
         parts += [
-            lengthscale_part(("lengthscale", j), dim),
+            lengthscale_part(("lengthscale", j), groups),
             scale_part(("scale", j), centre=hyper.scale),
             noise_part(("noise", j), [noise]),
             mean_part(("mean", j), [None]),
@@ -83,6 +85,16 @@ def _lay_out(dim: int, noises: Sequence[float | None], rho: float | None) -> Lay
     return Layout(
         [*parts, Part("rho", np.full(steps, _RHO), _RHO_SIGMA, positive=False, limits=limits, given=[rho] * steps)]
     )
+
+
+def _add_up(layout: Layout, slope: Array, dim: int, levels: int) -> Array:
+    """The derivatives in θ from those of Autoregression, which have its order but one length-scale per coordinate."""
+    each = dim + 3
+    parts = []
+    for j in range(levels):
+        own = slope[j * each : (j + 1) * each]
+        parts += [layout.add_up(("lengthscale", j), own[:dim]), own[dim:]]
+    return np.concatenate([*parts, slope[levels * each :]])
 
 
 def _pack(layout: Layout, scales: Scales) -> Array:

@@ -16,18 +16,19 @@ from mfopt_plugins.surrogates.rows import stack
 
 
 class JointGP:
-    """The posterior of all fidelities together."""
+    """The posterior of all fidelities together; coordinates of one of the `groups` share a length-scale per level."""
 
     def __init__(
-        self, kernel: str, nu: float | None, dim: int, noises: Sequence[float | None], rho: float | None
+        self, kernel: str, nu: float | None, groups: Sequence[int], noises: Sequence[float | None], rho: float | None
     ) -> None:
         self._kernel, self._nu = kernel, nu
         self._noises = tuple(noises)
         self._rho = rho
+        self._groups = tuple(groups)
         self._learnt: Scales | None = None  # in standard units: the next warm start
-        self._rows = [(np.empty((0, dim)), np.empty(0)) for _ in self._noises]
+        self._rows = [(np.empty((0, len(groups))), np.empty(0)) for _ in self._noises]
         count = len(self._noises)
-        self._scales = LevelUnits(np.zeros(count), np.ones(count)).restore(central_scales(count, dim), self._noises)
+        self._scales = LevelUnits(np.zeros(count), np.ones(count)).restore(central_scales(count, groups), self._noises)
         self._process: Autoregression | None = None  # made when it is next used
         self.models = [LevelModel(self, k) for k in range(len(self._noises))]
 
@@ -40,7 +41,7 @@ class JointGP:
         units = LevelUnits.of(self._rows, self._rho)
         noises = units.standardise_noises(self._noises)
         standard = units.standardise(self._rows)
-        self._learnt = learn(self._kernel, self._nu, standard, noises, self._rho, self._learnt, rng)
+        self._learnt = learn(self._kernel, self._nu, self._groups, standard, noises, self._rho, self._learnt, rng)
         self._scales = units.restore(self._learnt, self._noises)
 
     def covariance(self, u: Array, k: int, other: int) -> Array:

@@ -35,11 +35,11 @@ class CoupledHyper:
     noises: Array
 
 
-def lay_out(dim: int, given: Given, noises: Sequence[float | None]) -> Layout:
-    """θ for points of this dimension; what is given and the known noise (or None) per fidelity are not learnt."""
+def lay_out(given: Given, noises: Sequence[float | None]) -> Layout:
+    """θ; what is given and the known noise (or None) per fidelity are not learnt."""
     return Layout(
         [
-            lengthscale_part("lengthscale", dim, given.lengthscale),
+            lengthscale_part("lengthscale", given.groups, given.lengthscale),
             Part("step", np.full(len(noises) - 1, _STEP), _STEP_SIGMA),
             scale_part("scale", given.scale),
             noise_part("noise", noises, difference=_NOISES_APART**2),
@@ -60,8 +60,9 @@ def unpack(layout: Layout, theta: Array) -> CoupledHyper:
 
 def learn(make: MakeGP[GaussianProcess], rows: Sequence[Rows], layout: Layout, starts: Sequence[Array]) -> Array:
     """The maximum a posteriori for rows of coded points, one (u, y) per fidelity, in standard units."""
-    count, dim = len(rows), layout["lengthscale"].stop
     u, level, y = stack(rows)
+    count = len(rows)
+    dim = u.shape[1] - (count - 1)
 
     def likelihood(theta: Array) -> list[tuple[float, Array]]:
         hyper = unpack(layout, theta)
@@ -70,7 +71,8 @@ def learn(make: MakeGP[GaussianProcess], rows: Sequence[Rows], layout: Layout, s
         value, own, by_row = gp.log_marginal_likelihood(grad=True, rows=True)
         # `own` is in (log ℓ_1..d, log steps, log scale, log noise, mean); the noise is not the process's but the rows'.
         slope = np.zeros(len(layout))
-        slope[layout["lengthscale"]], slope[layout["step"]] = own[:dim], own[dim:-3]
+        slope[layout["lengthscale"]] = layout.add_up("lengthscale", own[:dim])
+        slope[layout["step"]] = own[dim:-3]
         slope[layout["scale"]], slope[layout["mean"]] = own[-3], own[-1]
         slope[layout["noise"]] = np.bincount(level, by_row, count)
         return [(value, slope)]

@@ -113,7 +113,7 @@ class CoupledGP(Generic[Process]):
 
     def _lay_out(self, standard: Standard) -> Layout:
         noises = [standard.standardise_variance(noise) for noise in self._noises]
-        return lay_out(self._dim, standard.standardise_given(self._given), noises)
+        return lay_out(standard.standardise_given(self._given), noises)
 
     def _make_prior(self) -> CoupledProcess[Process]:
         """The process before anything is learnt: at the centre of the priors, but for what is given."""

@@ -40,7 +40,7 @@ def learn(
     Everything is in standard units. The search starts from the `previous` optimum; if `afresh`, from the centre of the
     priors too.
     """
-    layout = _lay_out(rows[0][0].shape[1], given, noises)
+    layout = _lay_out(given, noises)
     rows = thin(rows, rng)
 
     def likelihood(theta: Array) -> Iterator[tuple[float, Array]]:
@@ -51,7 +51,8 @@ def learn(
             gp.extend(u, y)
             value, own = gp.log_marginal_likelihood(grad=True)  # in (log ℓ_1..d, log scale, log noise, mean)
             slope = np.zeros(len(layout))
-            slope[layout["lengthscale"]], slope[layout["scale"]] = own[:-3], own[-3]
+            slope[layout["lengthscale"]] = layout.add_up("lengthscale", own[:-3])
+            slope[layout["scale"]] = own[-3]
             slope[layout["noise"]][k], slope[layout["mean"]][k] = own[-2], own[-1]
             yield value, slope
 
@@ -59,10 +60,11 @@ def learn(
     return _unpack(layout, layout.maximise_posterior(likelihood, starts), noises)
 
 
-def _lay_out(dim: int, given: Given, noises: Sequence[float | None]) -> Layout:
+def _lay_out(given: Given, noises: Sequence[float | None]) -> Layout:
+    """θ; what is given is that of a model, with all groups."""
     return Layout(
         [
-            lengthscale_part("lengthscale", dim, given.lengthscale),
+            lengthscale_part("lengthscale", given.groups, given.lengthscale),
             scale_part("scale", given.scale),
             noise_part("noise", noises),
             mean_part("mean", [given.mean] * len(noises), difference=2 * MEANS_APART**2),

@@ -39,7 +39,7 @@ class GPModel(Generic[Process]):
         self.given = given.broadcast(dim)
         self.learnt: Learnt | None = None  # by the last fit
         self._kernel = kernel
-        self._hyper = central_hyper(dim)
+        self._hyper = central_hyper(self.given.groups)
         if self.given.lengthscale is not None:
             self._hyper = replace(self._hyper, lengthscale=self.given.lengthscale)
         self._hyper = Standard().restore(self._hyper, self.given, noise)

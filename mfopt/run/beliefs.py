@@ -1,20 +1,22 @@
 """Beliefs: what the values of a run say about its functions, by models fitted to the whole history at once.
 
 A run's own models grew with it and belong to its strategy; these are for looking at the run afterwards, whatever
-strategy it had.
+strategy it had, and for answers (answers.py) where the strategy has no models.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Protocol
 
 import numpy as np
 
 from mfopt import registry
 from mfopt.checks import direction_sign
-from mfopt.hooks import Rows, SharesKernel, joint_model, shared_surrogate
-from mfopt.optimizer import Optimizer
-from mfopt.protocols import Model, Surrogate
+from mfopt.fidelities import Fidelity
+from mfopt.hooks import Rows, SharesKernel, joint_model, shared_surrogate, tie_scales
+from mfopt.protocols import Domain, Model, Surrogate
+from mfopt.run.history import History
 
 _STREAM = 2  # of the generator that models learn with
 _SMALLEST_NOISE = 1e-4  # of the values' variance: learnt noise below it counts as none
@@ -41,13 +43,33 @@ class Beliefs:
         return learnt if learnt > _SMALLEST_NOISE * np.var(self._values[m]) else 0.0
 
 
-def fit_beliefs(optimizer: Optimizer, surrogate: object, coupled: bool = False) -> Beliefs:
+class Described(Protocol):
+    """What a run is about, of which a Setup and an Optimizer tell."""
+
+    @property
+    def domain(self) -> Domain:
+        """X."""
+
+    @property
+    def fidelities(self) -> tuple[Fidelity, ...]:
+        """From the cheapest to the target."""
+
+    @property
+    def direction(self) -> str:
+        """Which value is wanted: "maximize" or "minimize"."""
+
+    @property
+    def seed(self) -> int:
+        """Root of every random stream."""
+
+
+def fit_beliefs(run: Described, history: History, surrogate: object, coupled: bool = False) -> Beliefs:
     """Models of this kind from the whole history; `coupled`: as one process over all fidelities where it can be."""
-    count, dim = len(optimizer.costs), optimizer.domain.dim
-    noises = [fidelity.noise for fidelity in optimizer.fidelities]
-    rows = _rows(optimizer)
-    surrogates = registry.resolve_each(registry.SURROGATES, surrogate, count)
-    rng = np.random.default_rng([optimizer.seed, _STREAM, count - 1, len(rows[-1][1])])
+    count, dim = len(run.fidelities), run.domain.dim
+    noises = [fidelity.noise for fidelity in run.fidelities]
+    rows = _rows(run, history)
+    surrogates = tie_scales(registry.resolve_each(registry.SURROGATES, surrogate, count), run.domain)
+    rng = np.random.default_rng([run.seed, _STREAM, count - 1, len(rows[-1][1])])
     if not any(len(y) for _, y in rows):
         models: Sequence[Model] = [one.model(dim, noise) for one, noise in zip(surrogates, noises, strict=True)]
     else:
@@ -55,12 +77,12 @@ def fit_beliefs(optimizer: Optimizer, surrogate: object, coupled: bool = False) 
     return Beliefs(models, rows, noises)
 
 
-def _rows(optimizer: Optimizer) -> list[Rows]:
+def _rows(run: Described, history: History) -> list[Rows]:
     """Points in unit coordinates and values to be maximised, per fidelity."""
-    history, sign = optimizer.history, direction_sign(optimizer.direction)
-    u, y, level = optimizer.domain.encode(history.x), sign * history.y, history.fidelity
+    sign = direction_sign(run.direction)
+    u, y, level = run.domain.encode(history.x), sign * history.y, history.fidelity
     known = np.isfinite(y)
-    return [(u[known & (level == m)], y[known & (level == m)]) for m in range(len(optimizer.costs))]
+    return [(u[known & (level == m)], y[known & (level == m)]) for m in range(len(run.fidelities))]
 
 
 def _fit(

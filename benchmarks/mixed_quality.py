@@ -1,0 +1,177 @@
+"""How good is the argmax over spaces with discrete parameters? Against brute force, or ten times the evaluations.
+
+Over random posteriors on random spaces: 2 to 8 parameters (numbers, integers with few and with many values, ordinals,
+categories), half of them with conditions, a third with a constraint; M = 1..3, 10 to 300 observations of random smooth
+functions with one length-scale per parameter. The reference is
+
+    every point                  where all parameters are discrete and X has at most 20,000 points
+    every combination            of listed values, with 100 random points and 3 ascents each, where there are up to 200
+    ten times the evaluations    multistart with ten times the samples and ascents; always, where X is not listed
+
+The gap is (reference − ours) relative to the range of φ; a miss is a gap above 1e-6.
+
+    python mixed_quality.py [number of posteriors, 200] [first seed, 1000: those below 200 served development]
+                            [maximiser, direct]
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+
+import numpy as np
+import timing
+from argmax_quality import MISS, random_function
+
+import mfopt
+from mfopt import registry
+from mfopt_plugins.maximisers.grid import Grid
+from mfopt_plugins.maximisers.mixed import MixedSearch
+from mfopt_plugins.maximisers.multistart import Multistart
+from mfopt_plugins.surrogates.se import SE
+
+LISTED, COMBINATIONS, POINTS, ASCENTS = 20_000, 200, 100, 3
+
+
+def parameter(rng, when=None):
+    kind = rng.choice(["real", "real", "real", "integer", "many", "ordinal", "category", "switch"])
+    if kind == "real":
+        return mfopt.Real(0.0, 1.0, when=when)
+    if kind == "integer":
+        return mfopt.Integer(1, int(rng.integers(3, 14)), when=when)
+    if kind == "many":
+        return mfopt.Integer(1, int(rng.choice([40, 300, 1500])), log=bool(rng.integers(2)), when=when)
+    if kind == "ordinal":
+        return mfopt.Ordinal([2**k for k in range(rng.integers(3, 7))], when=when)
+    return mfopt.Categorical([f"c{k}" for k in range(2 if kind == "switch" else rng.integers(3, 7))], when=when)
+
+
+def random_space(rng):
+    parameters = {f"p{j}": parameter(rng) for j in range(rng.integers(2, 9))}
+    if rng.random() < 0.5:  # conditions: some parameters count for some choices only
+        choices = [f"m{k}" for k in range(rng.integers(2, 4))]
+        parameters = {"kind": mfopt.Categorical(choices), **dict(list(parameters.items())[:6])}
+        for choice in choices[: rng.integers(1, 3)]:
+            parameters[f"of_{choice}"] = parameter(rng, {"kind": choice})
+    constraints = None
+    if rng.random() < 0.33:
+        weights = dict(zip(parameters, rng.uniform(-1, 1, len(parameters)), strict=True))
+        half = mfopt.Space(parameters)
+        x = half.decode(half.sample(500, rng))
+        limit = float(np.quantile([weigh(weights, half.params(row)) for row in x], 0.6))
+        constraints = lambda p: weigh(weights, p) <= limit  # noqa: E731
+    return mfopt.Space(parameters, constraints=constraints)
+
+
+def weigh(weights, params):
+    """A number for each point: parameters that are numbers by their logarithm, choices by their last letter."""
+    return sum(
+        weights[name] * (np.log1p(value) if isinstance(value, int | float) else 0.3 * int(value[-1]))
+        for name, value in params.items()
+    )
+
+
+def posterior(seed):
+    """(space, observations, φ)."""
+    rng = np.random.default_rng([seed, 8])
+    space = random_space(rng)
+    blocks, fidelities = space.blocks, int(rng.integers(1, 4))
+    total = int(np.exp(rng.uniform(np.log(10), np.log(300))))
+    ell = np.exp(rng.normal(np.log(0.4 * np.sqrt(len(blocks))), 0.5, len(blocks)))
+    ell = np.repeat(ell, [block.stop - block.start for block in blocks])
+    target = random_function(rng, ell, 1.0)
+    sizes = np.sort(np.maximum(2, (rng.dirichlet(np.full(fidelities, 2.0)) * total).astype(int)))[::-1]
+    surrogate, models, zetas = SE(lengthscale=ell, scale=1.0, mean=0.0), [], []
+    for m, n in enumerate(sizes):
+        above = fidelities - 1 - m
+        error = random_function(rng, ell, 0.2 * above)
+        u = space.sample(n, rng)
+        model = surrogate.model(space.dim, 1e-6 if seed % 2 else 1e-3)
+        model.fit(u, target(u) + error(u), rng)
+        models.append(model)
+        zetas.append(0.2 * above * float(rng.uniform(0.2, 1.5)))
+    return space, total, surrogate.bound(models, 0.2 * len(blocks) * np.log(2 * total), zetas)
+
+
+def every_point(space):
+    """All points of a space without numbers; None where there are too many."""
+    counts = [0 if block.levels is None else len(block.levels) for block in space.blocks]
+    if min(counts) == 0 or np.prod(counts, dtype=float) > 5 * LISTED:
+        return None
+    grid = np.indices(counts).reshape(len(counts), -1)
+    rows = np.hstack([block.levels[index] for block, index in zip(space.blocks, grid, strict=True)])
+    points = np.unique(space.snap(rows), axis=0)
+    points = points[space.contains(points)]
+    return points if len(points) <= LISTED else None
+
+
+def every_combination(phi, space, rng):
+    """The best value over all combinations of listed values, each with ascents of its own; −∞ where they are many."""
+    grid = Grid(space)
+    if np.prod([len(block.levels) for block in grid.listed], dtype=float) > COMBINATIONS or not grid.listed:
+        return -np.inf
+    counts = [len(block.levels) for block in grid.listed]
+    starts = []
+    for index in np.indices(counts).reshape(len(counts), -1).T:
+        v = grid.fill(space.sample(POINTS, rng), space.sample(1, rng))
+        for block, i in zip(grid.listed, index, strict=True):
+            v[:, block.coordinates] = block.levels[i]
+        u = space.snap(v)
+        inside = space.contains(u)
+        v, u = v[inside], u[inside]
+        if len(u):
+            starts.append(v[np.argsort(-phi(u))[:ASCENTS]])
+    search = MixedSearch(phi, grid, len(starts), 1.0)
+    # One by one: ascents in one batch give up those that fall behind.
+    return max(search.ascend(start[i : i + 1], bool(grid.rounded))[1][0] for start in starts for i in range(len(start)))
+
+
+def main() -> None:
+    count = int(sys.argv[1]) if len(sys.argv) > 1 else 200
+    first = int(sys.argv[2]) if len(sys.argv) > 2 else 1000
+    name = sys.argv[3] if len(sys.argv) > 3 else "direct"
+    gaps, seconds, theirs, kinds = [], [], [], []
+    for seed in range(first, first + count):
+        space, total, phi = posterior(seed)
+        rng = np.random.default_rng(seed)
+        maximiser = registry.resolve(registry.MAXIMISERS, name)
+        start = time.process_time()
+        u = maximiser.maximise(phi, space, rng, total)
+        seconds.append(time.process_time() - start)
+        assert space.contains(u[None])[0]
+        ours = float(phi(u[None])[0])
+        start = time.process_time()
+        points = every_point(space)
+        if points is not None:
+            reference, kind = float(phi(points).max()), "every point"
+        else:
+            size = len(space.blocks)
+            many = Multistart(samples=10 * min(100 * size + 2 * total, 2000), climbs=10 * (6 + size))
+            reference = float(phi(many.maximise(phi, space, rng, total)[None])[0])
+            combined = every_combination(phi, space, rng)
+            reference, kind = max(reference, combined), "combinations" if np.isfinite(combined) else "ten times"
+        theirs.append(time.process_time() - start)
+        values = phi(space.sample(4000, rng))
+        spread = max(values.max(), ours, reference) - values.min()
+        gaps.append((reference - ours) / spread)
+        kinds.append(kind)
+        if gaps[-1] > MISS:
+            print(f"seed {seed}: {gaps[-1]:.1e} below {kind}, {space}, n = {total}", file=sys.stderr)
+    gap = np.array(gaps)
+    shares = ", ".join(f"{kinds.count(kind)} {kind}" for kind in sorted(set(kinds)))
+    lines = [
+        f"{count} random posteriors on mixed spaces from seed {first}, maximiser {name}; references: {shares}.",
+        "",
+        "| | |",
+        "|---|---|",
+        f"| more than 1e-6 of the range below the reference | {np.mean(gap > MISS):.1%} |",
+        f"| more than 1e-6 of the range above it | {np.mean(gap < -MISS):.1%} |",
+        f"| worst gap, best gain | {gap.max():.1e}, {-gap.min():.1e} |",
+        f"| median CPU time: {name}, the reference | {timing.readable(float(np.median(seconds)))}, "
+        f"{timing.readable(float(np.median(theirs)))} |",
+    ]
+    timing.record("mixed", "\n".join(lines), {"machine": timing.machine(), "gaps": gaps})
+
+
+if __name__ == "__main__":
+    main()

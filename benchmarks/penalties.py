@@ -1,0 +1,157 @@
+"""Values that say "bad": what penalties in part of X, or outliers of a cheap fidelity, cost in regret.
+
+    python penalties.py                                  # the table of docs: all problems, seeds 10 to 14
+    python penalties.py --problems waves cosines --seeds 0 1 2 --penalties 1e2 --methods gp-ei
+
+A penalty −P takes the place of every value in a slab of X that leaves the maximum out and begins close to it (0.02 of
+the first coordinate) or far from it (0.25): half of X, or a twentieth. It is there at both fidelities, at the cheap one
+or at the target only. `blown up` puts +P into a cheap fidelity instead. Each figure is the median over seeds of the
+simple regret, in units of the maximum's distance from the median of the function, floored at 1e-9. The problems are
+none of the paper's and none of families.py.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+import numpy as np
+
+import mfopt
+
+Function = Callable[[np.ndarray], float]
+FLOOR = 1e-9
+COSTS = [1.0, 10.0]
+SHARES = {"half": 0.5, "twentieth": 0.05}
+WHERE = ("both", "cheap", "target", "blown up")
+METHODS = ("mf-gp-ucb", "gp-ucb", "gp-ei")
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Functions of the unit cube, cheap and target, with the target's maximum."""
+
+    name: str
+    functions: tuple[Function, Function]
+    argmax: tuple[float, ...]
+
+    @property
+    def optimum(self) -> float:
+        return self.functions[1](np.array(self.argmax))
+
+    @property
+    def scale(self) -> float:
+        points = np.random.default_rng(12345).random((2000, len(self.argmax)))
+        return self.optimum - float(np.median([self.functions[1](x) for x in points]))
+
+
+def waves(x: np.ndarray) -> float:
+    return float(np.sin(5 * x[0]) + x[1])
+
+
+def forrester(x: np.ndarray) -> float:
+    return float(-((6 * x[0] - 2) ** 2) * np.sin(12 * x[0] - 4))
+
+
+def dixon_price(x: np.ndarray) -> float:
+    z = 4 * x - 2
+    return float(-((z[0] - 1) ** 2 + sum((i + 1) * (2 * z[i] ** 2 - z[i - 1]) ** 2 for i in range(1, len(z)))) / 50)
+
+
+def cosines(x: np.ndarray) -> float:
+    z = 2 * (x - 0.4)
+    return float((0.1 * np.cos(5 * np.pi * z) - z**2).sum())
+
+
+PROBLEMS = {
+    problem.name: problem
+    for problem in (
+        Problem("waves", (lambda x: waves(x) - 0.1 * float(np.cos(9 * x[0])), waves), (np.pi / 10, 1.0)),
+        Problem("forrester", (lambda x: 0.8 * forrester(x) - 3 * float(x[0] - 0.5), forrester), (0.7572487144,)),
+        Problem(
+            "dixon-price",
+            (lambda x: 0.9 * dixon_price(x) + 0.2 * float(np.sin(4 * x[0] + x[1])), dixon_price),
+            tuple((np.array([1.0, 2**-0.5, 2**-0.75]) + 2) / 4),
+        ),
+        Problem("cosines", (lambda x: cosines(x + 0.02) - 0.1 * float(x[0]), cosines), (0.4,) * 4),
+    )
+}
+
+
+@dataclass(frozen=True)
+class Penalty:
+    """−size where the first coordinate lies `margin` to `margin + share` behind the maximum, wrapped around."""
+
+    size: float
+    share: float
+    margin: float
+    where: str
+
+    def apply(self, problem: Problem) -> list[Function]:
+        def bad(x: np.ndarray) -> bool:
+            return bool((x[0] - problem.argmax[0] - self.margin) % 1.0 < self.share)
+
+        def with_penalty(function: Function, value: float) -> Function:
+            return lambda x: value if bad(x) else function(x)
+
+        value = self.size if self.where == "blown up" else -self.size
+        cheap, target = problem.functions
+        return [
+            cheap if self.where == "target" else with_penalty(cheap, value),
+            with_penalty(target, value) if self.where in ("both", "target") else target,
+        ]
+
+
+def regret(problem: Problem, functions: Sequence[Function], method: str, capital: float, seed: int) -> float:
+    """The simple regret at the end of a run, in units of the problem's scale."""
+    opt = mfopt.Optimizer(
+        [(0.0, 1.0)] * len(problem.argmax), COSTS, strategy=method, capital=capital * COSTS[-1], rng=seed
+    )
+    while not opt.done:
+        trial = opt.ask()
+        opt.tell(trial, functions[trial.fidelity](trial.x))
+    assert opt.best is not None
+    return max((problem.optimum - opt.best.y) / problem.scale, FLOOR)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--problems", nargs="+", choices=list(PROBLEMS), default=list(PROBLEMS))
+    parser.add_argument("--methods", nargs="+", default=list(METHODS))
+    parser.add_argument("--seeds", nargs="+", type=int, default=list(range(10, 15)))
+    parser.add_argument("--penalties", nargs="+", type=float, default=[1e2, 1e4, 1e10, 1e100])
+    parser.add_argument("--shares", nargs="+", choices=list(SHARES), default=list(SHARES))
+    parser.add_argument("--margins", nargs="+", type=float, default=[0.02, 0.25])
+    parser.add_argument("--where", nargs="+", choices=WHERE, default=list(WHERE))
+    parser.add_argument("--capital", type=float, default=30.0, help="in units of the target's cost")
+    given = parser.parse_args()
+    for name in given.problems:
+        problem = PROBLEMS[name]
+
+        def median(method: str, functions: Sequence[Function], problem: Problem = problem) -> float:
+            return float(np.median([regret(problem, functions, method, given.capital, seed) for seed in given.seeds]))
+
+        without = {method: median(method, problem.functions) for method in given.methods}
+        chance = median("random", problem.functions)
+        print(f"{name}, no penalty: random {chance:.1e}", *(f"{m} {r:.1e}" for m, r in without.items()), flush=True)
+        for where in given.where:
+            for share in given.shares:
+                for margin in given.margins:
+                    for size in given.penalties:
+                        functions = Penalty(size, SHARES[share], margin, where).apply(problem)
+                        cells = []
+                        for method in given.methods:
+                            if where in ("cheap", "blown up") and method != "mf-gp-ucb":
+                                continue  # it sees the target alone
+                            with_it = median(method, functions)
+                            mark = "!" if with_it > 10 * without[method] else ""
+                            cells.append(f"{method} {with_it:.1e}{mark}")
+                        print(f"  {where:8} {share:9} {margin:4.2f} {size:.0e}:", *cells, flush=True)
+
+
+if __name__ == "__main__":
+    main()

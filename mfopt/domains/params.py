@@ -1,0 +1,44 @@
+"""Params: a point by the names of its parameters, as native Python values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, TypeGuard
+
+from mfopt.hooks import NamesArguments, NamesValues
+from mfopt.protocols import Array, Domain
+
+
+def params_of(domain: Domain, x: Array) -> dict[str, Any]:
+    """The point x, (d,) in user units, as {name: value}; parameters that do not count there are left out."""
+    return namer_of(domain)(x)
+
+
+def namer_of(domain: Domain) -> Callable[[Array], dict[str, Any]]:
+    """params_of for this domain: its own `params`, or the floats of x by their names."""
+    return domain.params if isinstance(domain, NamesValues) else partial(_name_floats, domain.names)
+
+
+def _name_floats(names: Sequence[str], x: Array) -> dict[str, Any]:
+    return dict(zip(names, x.tolist(), strict=True))
+
+
+def argument_of(domain: Domain, x: Array) -> Array | dict[str, Any]:
+    """What a user's function is given at x: a copy of it, or its params where some of them are no plain numbers."""
+    return params_of(domain, x) if isinstance(domain, NamesArguments) and domain.named else x.copy()
+
+
+def is_frame(given: object) -> TypeGuard[Any]:
+    """Whether it is a DataFrame; pandas need not be installed."""
+    return hasattr(given, "columns") and hasattr(given, "to_dict")
+
+
+def params_of_frame(frame: Any) -> list[dict[str, Any]]:
+    """The rows of a DataFrame, each by the names of its columns without its missing values."""
+    rows = frame.to_dict("records")
+    missing = frame.isna().to_numpy()
+    return [
+        {str(name): value for (name, value), gone in zip(row.items(), empty, strict=True) if not gone}
+        for row, empty in zip(rows, missing, strict=True)
+    ]

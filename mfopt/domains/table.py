@@ -1,0 +1,126 @@
+"""Table: a user's table of candidates as one float64 matrix, with what each column holds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mfopt.checks import real_array, show
+from mfopt.domains.discrete import Categorical, choice_key, is_plain
+from mfopt.errors import InputError
+from mfopt.protocols import Array
+
+MOST_CHOICES = 1000  # of one column: each takes a unit coordinate
+_LARGEST = 2**53  # integers beyond it are no float64
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Rows (N, d) in user units: a number stands for itself, any other value for its place among the choices."""
+
+    values: Array
+    names: tuple[str, ...]
+    choices: tuple[Categorical | None, ...]  # of each column; None: its values are numbers
+    integers: tuple[bool, ...]  # which columns hold integers
+
+
+def read_table(points: object, names: object) -> Table:
+    """A table from an array (N, d), nested lists, N values (d = 1), or a DataFrame, whose names it has unless given."""
+    own: tuple[str, ...] | None = None
+    if hasattr(points, "columns") and hasattr(points, "to_numpy"):  # a DataFrame; pandas need not be installed
+        own = tuple(str(column) for column in points.columns)
+        frame: Any = points
+        columns: Any = [frame.iloc[:, j].to_numpy() for j in range(len(own))]
+        if all(column.dtype.kind == "f" for column in columns):
+            points = columns = frame.to_numpy()
+    else:
+        columns = _list_columns(points)
+    if isinstance(columns, np.ndarray):
+        values = real_array(points, "candidates")
+        values = values[:, None] if values.ndim == 1 else values
+        whole = columns.dtype.kind in "iu"
+        read = [_Column(column, None, whole and _fits(column)) for column in values.T] if values.ndim == 2 else []
+    else:
+        read = [_read_column(column, f"column {j}" if own is None else own[j]) for j, column in enumerate(columns)]
+        values = np.column_stack([one.values for one in read]) if read else np.empty((0, 0))
+    if values.ndim != 2 or 0 in values.shape:
+        raise InputError(
+            f"candidates must have shape (N, d), one point per row, with N and d at least 1, got {values.shape}"
+        )
+    bad = np.flatnonzero(~np.logical_and.reduce(np.isfinite(values), axis=1))
+    if len(bad):
+        raise InputError(f"candidates must be finite, got {values[bad[0]].tolist()} in row {bad[0]}")
+    called = _check_names(names, own, len(read))
+    return Table(values, called, tuple(one.choices for one in read), tuple(one.integers for one in read))
+
+
+@dataclass(frozen=True, eq=False)
+class _Column:
+    values: Array
+    choices: Categorical | None
+    integers: bool
+
+
+def _list_columns(points: object) -> Any:
+    """The columns, each a sequence of cells; or, where all cells are numbers of one type, one array of them."""
+    if isinstance(points, list | tuple) and points:
+        if all(isinstance(row, list | tuple) for row in points):
+            try:
+                return list(zip(*points, strict=True))
+            except ValueError:
+                raise InputError(
+                    f"candidates must be rows of one length, got the irregular array {show(points)}"
+                ) from None
+        if not any(hasattr(row, "__len__") and not isinstance(row, str) for row in points):
+            return [points]
+    array = np.asarray(points)
+    if array.dtype.kind in "iuf" or array.ndim == 0:
+        return array
+    return [array] if array.ndim == 1 else list(array.T)
+
+
+def _read_column(cells: Any, name: str) -> _Column:
+    """Numbers as they are; strings, booleans and mixtures as places among the choices, in order of appearance."""
+    if isinstance(cells, np.ndarray) and cells.dtype.kind in "iuf":
+        return _Column(real_array(cells, "candidates"), None, cells.dtype.kind != "f" and _fits(cells))
+    plain = [cell.item() if isinstance(cell, np.generic) else cell for cell in cells]
+    kinds = set(map(type, plain))
+    if kinds <= {int, float}:
+        values = np.array(plain, dtype=np.float64)
+        return _Column(values, None, kinds == {int} and _fits(values))
+    for k, cell in enumerate(plain):
+        if not is_plain(cell) or cell is None or cell != cell:
+            rule = (
+                "have no missing values" if is_plain(cell) or _is_missing(cell) else "be numbers, strings or booleans"
+            )
+            raise InputError(f"candidates must {rule}, got {show(cell)} in row {k} of {name}")
+    places: dict[Any, int] = {}
+    codes = [places.setdefault(choice_key(cell), len(places)) for cell in plain]
+    if len(places) > MOST_CHOICES:
+        raise InputError(
+            f"a column that holds no numbers must have at most {MOST_CHOICES} different values, got {len(places)} in "
+            f"{name}; describe them by numbers"
+        )
+    return _Column(np.array(codes, dtype=np.float64), Categorical([key[1] for key in places]), False)
+
+
+def _is_missing(cell: object) -> bool:
+    """pandas' NA and NaT."""
+    return type(cell).__name__ in ("NAType", "NaTType")
+
+
+def _fits(values: Any) -> bool:
+    return bool(np.abs(values).max(initial=0) <= _LARGEST)
+
+
+def _check_names(given: object, own: tuple[str, ...] | None, d: int) -> tuple[str, ...]:
+    names = own or tuple(f"x{j}" for j in range(d))
+    if given is not None:
+        if not isinstance(given, list | tuple) or len(given) != d or not all(isinstance(n, str) and n for n in given):
+            raise InputError(f"names must be a list of {d} strings, one per column, got {show(given)}")
+        names = tuple(given)
+    if len(set(names)) < len(names):
+        raise InputError(f"names of columns must be unique, got {list(names)}")
+    return names

@@ -1,0 +1,190 @@
+"""Answers: what a run says of its functions. Where is f how large, and which point is to be settled on?
+
+They come from the strategy's own models where it has some (hooks.PredictsValues), otherwise from models of the given
+surrogates that are fitted to the history (beliefs.py). To ask for them changes nothing of what is asked later.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from mfopt.checks import show
+from mfopt.domains.params import params_of
+from mfopt.errors import InputError, NoValue
+from mfopt.fidelities import Fidelity
+from mfopt.hooks import AcquisitionDefaults, PredictsValues
+from mfopt.protocols import Array, Domain, Model, Posterior
+from mfopt.run.beliefs import fit_beliefs
+from mfopt.run.inputs import parse_fidelity
+from mfopt.run.session import Session
+from mfopt.run.trial import Recommendation
+
+_STREAM = 3  # of the generator for the maximum of the mean
+
+
+class Answers:
+    """The part of an Optimizer that answers; it has a session."""
+
+    _session: Session
+
+    @property
+    def surrogates(self) -> tuple[Any, ...]:
+        """The kinds of model of the strategy, one per fidelity."""
+        return self._session.setup.make_surrogates()
+
+    def predict(self, x: object, fidelity: int | str | None = None) -> tuple[Any, Any]:
+        """Mean and standard deviation of f at x, without the noise of an observation, in your units and sign.
+
+        x: one point (then two floats) or many (then two arrays): rows of an array, or a list of points; a point may be
+        a dict of params. fidelity: its number or its name; by default the target. The models are the strategy's own,
+        with all that was told; a strategy without models is asked nothing, and the given surrogates are fitted to the
+        history. Where the strategy has softened the values (docs/glossary.md), the mean is a median and the deviation
+        half the width of the middle 68 %. Trials that are asked for later do not depend on it. A NoValue error before
+        the first value.
+        """
+        return predict(self._session, x, fidelity)
+
+    def recommend(self, anywhere: bool = False) -> Recommendation:
+        """The point to settle on: .x, .params, and .mean and .std of f there, as `predict` gives them.
+
+        Of the points with a value at the target (before the first such value: at any fidelity) it is the one whose
+        posterior mean at the target is best. Where the target is noiseless that is the point of `best`. With noise it
+        is a better answer, since the best of noisy values is mostly luck. anywhere=True: the best posterior mean in X.
+        """
+        return recommend(self._session, anywhere)
+
+    def recommend_if_noisy(self) -> Recommendation | None:
+        """What `recommend` says where values at the target are noisy; None where `best` is as good an answer."""
+        return recommend_if_noisy(self._session)
+
+
+def predict(session: Session, x: object, fidelity: object) -> tuple[float, float] | tuple[Array, Array]:
+    """Mean and standard deviation of the function at x, one point or many; Answers.predict says more."""
+    setup = session.setup
+    m = _find_fidelity(setup.fidelities, fidelity)
+    given = _as_many(x)
+    points = [setup.domain.validate(point) for point in ([x] if given is None else given)]
+    posterior = _find_posterior(session, m)
+    if not points:
+        return np.empty(0), np.empty(0)
+    mean, std = posterior.predict(setup.domain.encode(np.array(points)))
+    mean = setup.sign * mean
+    return (float(mean[0]), float(std[0])) if given is None else (mean, std)
+
+
+def recommend(session: Session, anywhere: bool) -> Recommendation:
+    """The point to settle on; Answers.recommend says which."""
+    setup = session.setup
+    posterior = _find_posterior(session, len(setup.fidelities) - 1)
+    ledger = session.ledger
+    candidates = _find_candidates(session)
+    best = ledger.best
+    if anywhere:
+        u = _maximise_mean(session, posterior.model, candidates)
+    elif best is not None and not posterior.noisy:
+        u = setup.domain.encode(best.x[None])[0]
+    else:
+        u = candidates[int(np.argmax(posterior.model.posterior(candidates)[0]))]
+    mean, std = posterior.predict(u[None])
+    x = setup.domain.decode(u[None])[0]
+    if best is not None and not anywhere and not posterior.noisy:
+        x = best.x  # to the bit: the way to unit coordinates and back may round
+    x.flags.writeable = False
+    return Recommendation(x, float(setup.sign * mean[0]), float(std[0]), posterior.noisy, params_of(setup.domain, x))
+
+
+def recommend_if_noisy(session: Session) -> Recommendation | None:
+    """The point to settle on, where it need not be that of the best value at the target."""
+    session.refresh()
+    if session.ledger.best is None or session.setup.fidelities[-1].noise == 0.0:
+        return None
+    recommended = recommend(session, anywhere=False)
+    return recommended if recommended.noisy else None
+
+
+def _find_fidelity(fidelities: tuple[Fidelity, ...], given: object) -> int:
+    """The number of a fidelity that was given by number or name; None stands for the target."""
+    if isinstance(given, str):
+        names = [fidelity.name for fidelity in fidelities]
+        if given not in names:
+            raise InputError(f"fidelity must be one of {names} or its number, got {given!r}")
+        return names.index(given)
+    return len(fidelities) - 1 if given is None else parse_fidelity(given, len(fidelities))
+
+
+def _as_many(x: object) -> list[object] | None:
+    """The points, where x holds many: rows of an array, or a list of points or dicts; None for one point."""
+    if isinstance(x, Mapping):
+        return None
+    if isinstance(x, np.ndarray):
+        if x.ndim > 2:
+            raise InputError(f"x must be a point or an array (q, d), got shape {x.shape}")
+        return list(x) if x.ndim == 2 else None
+    if isinstance(x, list | tuple):
+        nested = [isinstance(point, list | tuple | np.ndarray | Mapping) for point in x]
+        if any(nested) and not all(nested):
+            raise InputError(f"x must be one point or a list of points, got {show(x)}")
+        return list(x) if any(nested) else None
+    return None
+
+
+def _find_posterior(session: Session, m: int) -> Posterior:
+    """What is believed of fidelity m, given all that was told."""
+    session.refresh()
+    history = session.ledger.history
+    if not np.isfinite(history.y).any():
+        raise NoValue("a prediction needs at least one value, got none; tell or add one first")
+    with session.asking.held:  # an ask of another thread works on the same models
+        strategy = session.strategist().strategy
+        posterior = strategy.posterior(m) if isinstance(strategy, PredictsValues) else None
+    if posterior is not None:
+        return posterior
+    if session.beliefs is None or session.beliefs[0] != len(history):
+        fitted = fit_beliefs(session.setup, history, session.setup.make_surrogates(), coupled=True)
+        session.beliefs = (len(history), fitted)
+    beliefs = session.beliefs[1]
+    return Posterior(beliefs.models[m], beliefs.noise(m) > 0.0)
+
+
+def _find_candidates(session: Session) -> Array:
+    """The points with a value at the target, in unit coordinates; before the first one, those with any value."""
+    history = session.ledger.history
+    known = np.isfinite(history.y)
+    target = known & (history.fidelity == len(session.setup.fidelities) - 1)
+    return session.setup.domain.encode(history.x[target if target.any() else known])
+
+
+def _maximise_mean(session: Session, model: Model, candidates: Array) -> Array:
+    """Where the model's mean is largest in X; at least as good as the candidates."""
+    setup, mean = session.setup, PosteriorMean(model)
+    domain: Domain = setup.domain
+    if domain.points is not None:
+        return np.array(domain.points[mean.argmax(domain.points, None)])
+    rng = np.random.default_rng([setup.seed, _STREAM])
+    found = setup.make_maximiser().maximise(mean, domain, rng, len(session.ledger.history))
+    points = np.vstack([found[None], candidates])
+    return np.array(points[int(np.argmax(mean(points)))])
+
+
+class PosteriorMean(AcquisitionDefaults):
+    """The mean of a model, to be maximised."""
+
+    def __init__(self, model: Model) -> None:
+        self._model = model
+
+    def __call__(self, u: Array) -> Array:
+        """Means at the rows of u."""
+        return self._model.posterior(u)[0]
+
+    def gradient(self, u: Array) -> tuple[Array, Array]:
+        """Means and their gradients."""
+        mean, _, slope, _ = self._model.posterior_gradient(u)
+        return mean, slope
+
+    @property
+    def rows(self) -> int:
+        """Rows of the model: what an evaluation costs."""
+        return self._model.n

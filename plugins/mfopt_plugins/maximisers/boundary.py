@@ -1,0 +1,87 @@
+"""Along the boundary of X: ascents that a constraint has stopped go on along it.
+
+A constraint is known by its answers alone. Near a point x where it stops an ascent with slope g, its boundary is taken
+for a plane t = t_0 + Σ_j s_j h_j over the directions e_j orthogonal to g, t being measured along g; t at h = 0 and at a
+step along each e_j is found by bisection. Its normal is n ∝ g/‖g‖ − Σ_j s_j e_j. An ascent whose slopes have no part
+along n stays in the plane. Where the boundary is curved that is repeated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from mfopt.protocols import Array, BoolArray
+from mfopt_plugins.maximisers.polish import Pieces, ascend
+
+_TIMES = 12
+_STEP = 1e-3  # of a probe, in the cube
+_REACH = 4.0  # steps within which the boundary is looked for
+_HALVINGS = 14
+_DEPTHS = (1e-2, 1e-3, 1e-4, 1e-5, 1e-6)  # how far inside X an ascent along the boundary starts: it may be curved
+_GAIN = 1e-7  # of the spread: less ends it
+
+
+def slide(
+    pieces: Pieces, contains: Callable[[Array], BoolArray], start: Array, movable: BoolArray, spread: float
+) -> tuple[Array, float]:
+    """The point (dim,) to which an ascent along the boundary leads from `start`, and the value there."""
+    heights, slopes = pieces(start[None])
+    best, height = start, float(heights.min())
+    for _ in range(_TIMES):
+        slope = slopes[int(np.argmin(heights[:, 0])), 0]
+        # A coordinate at the end of its interval that would go beyond it is as good as fixed.
+        free = movable & ~((best <= 0.0) & (slope < 0.0)) & ~((best >= 1.0) & (slope > 0.0)) & (slope != 0.0)
+        normal = _find_normal(contains, best, np.where(free, slope, 0.0), free)
+        if normal is None:
+            break
+        before = height
+        for depth in _DEPTHS:
+            inside = np.clip(best - depth * normal, 0.0, 1.0)
+            along, _ = ascend(_without(pieces, normal), inside[None], spread)
+            ends, values = ascend(pieces, along, spread)  # back to the boundary
+            if values[0] > height:
+                best, height = ends[0], float(values[0])
+            if height - before > _GAIN * spread:
+                break
+        else:
+            break
+        heights, slopes = pieces(best[None])
+    return best, height
+
+
+def _without(pieces: Pieces, normal: Array) -> Pieces:
+    """The same pieces, their slopes without the part along `normal`."""
+
+    def projected(points: Array) -> tuple[Array, Array]:
+        heights, slopes = pieces(points)
+        return heights, slopes - (slopes @ normal)[:, :, None] * normal
+
+    return projected
+
+
+def _find_normal(contains: Callable[[Array], BoolArray], x: Array, slope: Array, free: BoolArray) -> Array | None:
+    """The unit normal of the boundary near x, outwards; None where no boundary is met along the slope."""
+    columns = np.flatnonzero(free)
+    size = float(np.linalg.norm(slope))
+    if len(columns) < 2 or not size > 0.0:
+        return None
+    basis = np.zeros((len(columns), len(x)))  # the first row along the slope, the others orthogonal to it
+    square = np.eye(len(columns))
+    square[0] = slope[columns] / size
+    basis[:, columns] = np.linalg.qr(square.T)[0].T
+    uphill = slope / size
+    # Steps towards the inside of the cube, so that its own bounds are not taken for the constraint's.
+    towards = np.where((0.5 - x) @ basis[1:].T < 0.0, -1.0, 1.0)
+    probes = np.vstack([x, x + _STEP * towards[:, None] * basis[1:]])
+    low, high = np.full(len(probes), -_REACH * _STEP), np.full(len(probes), _REACH * _STEP)
+    for _ in range(_HALVINGS):
+        middle = 0.5 * (low + high)
+        inside = contains(np.clip(probes + middle[:, None] * uphill, 0.0, 1.0))
+        low, high = np.where(inside, middle, low), np.where(inside, high, middle)
+    if low[0] > (_REACH - 0.1) * _STEP:
+        return None
+    tilt = (low[1:] - low[0]) / _STEP * towards
+    normal = uphill - tilt @ basis[1:]
+    return np.asarray(normal / np.linalg.norm(normal))

@@ -1,0 +1,292 @@
+"""Grid: a domain with discrete parameters, as a search sees it.
+
+    listed    a parameter with few values, or a category: a search tries all of its values
+    rounded   an integer or ordinal with many values: it is searched as a number, then rounded, then moved by steps
+    real      a number from a continuum
+
+A parameter may be at rest (inactive) where others have certain values. A search keeps a value for it all the same, so
+that it has one when it wakes up. So a point of the search, a row of v, has values for all parameters, each of them one
+that the parameter can have; `point(v)` is the point of the domain that it stands for.
+
+Domains answer slowly, for each parameter by itself, so what is at rest is remembered for all combinations seen.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from mfopt.hooks import SnapsPoints, blocks_of, place
+from mfopt.protocols import Array, Block, BoolArray, Domain
+
+FEW = 16  # an ordered parameter with at most so many values is listed
+COMBINATIONS = 64  # of listed values: where there are no more, all of them are tried
+_PROBES = 256
+_SAMPLES, _CORNERS = 1000, 512
+_FINE = 2**15
+_CELLS = 3  # of an interval
+_SEED = 0
+_KNOWN = 100_000  # points, or combinations of discrete values, that are remembered
+_STEPS = 2.0 ** -np.arange(1, 21)  # by which a rounded parameter is moved that has no list of values
+_Columns = npt.NDArray[np.intp]
+
+
+class Grid:
+    """The parameters of a domain by their kind, and moves of points."""
+
+    def __init__(self, domain: Domain) -> None:
+        self.domain = domain
+        self.blocks = blocks_of(domain)
+        self._inside: dict[bytes, bool] = {}
+        self._resting: dict[bytes, BoolArray] = {}
+        self._conditional: list[Block] = []
+        self.listed = [block for block in self.blocks if _is_listed(block)]
+        self.rounded: list[Block] = []
+        self.real: list[Block] = []
+        rng = np.random.default_rng(_SEED)
+        probes = place(domain, rng.random((_PROBES, len(self.blocks))))
+        snapped = self._snap(probes)
+        for block in self.blocks:
+            if not _is_listed(block):
+                # An active number is kept as it is by snap; one that is never kept is rounded.
+                kept = snapped[:, block.start] == probes[:, block.start]
+                if block.levels is None and kept.any():
+                    self.real.append(block)
+                else:
+                    self.rounded.append(self._tabulate(block, probes, snapped))
+        self.mixed = bool(self.listed or self.rounded)
+        numbers = [block.start for block in self.real]
+        self.discrete: _Columns = np.setdiff1d(np.arange(domain.dim), numbers)
+        self.blocks = tuple(sorted([*self.listed, *self.rounded, *self.real], key=lambda block: block.start))
+        resting = self._probe(probes, self.blocks)
+        # What is at rest is remembered by the values that decide it: mostly those of listed parameters alone.
+        shuffled = probes.copy()
+        for block in self.rounded:
+            shuffled[:, block.start] = rng.permutation(probes[:, block.start])
+        alone = np.array_equal(resting, self._probe(shuffled, self.blocks))
+        rounded = [block.start for block in self.rounded] if alone else []
+        self._deciding: _Columns = np.setdiff1d(self.discrete, rounded)
+        self._conditional = [block for k, block in enumerate(self.blocks) if resting[:, k].any()]
+        # Whether some points of the grid are outside X. Rare ones may be missed here: a search looks at its result.
+        self.constrained = self.mixed and not domain.contains(self.point(self.round(probes))).all()
+
+    @classmethod
+    def of(cls, domain: Domain, kept: Grid | None) -> Grid:
+        """The grid of a domain: the one kept from the last call, if that was for this domain."""
+        return kept if kept is not None and kept.domain is domain else cls(domain)
+
+    # ------------------------------------------------------------------------------------------------ points
+
+    def place(self, w: Array) -> Array:
+        """Points of the domain, in X or not, from one number in [0, 1] per parameter: its place among the values."""
+        return self.point(self.round(place(self.domain, w))) if self.mixed else w
+
+    def point(self, v: Array) -> Array:
+        """The points of the domain, in X or not, that these rows stand for: with parameters at rest."""
+        if not self._conditional:
+            return v
+        u, resting = v.copy(), self.rests(v)
+        for k, block in enumerate(self._conditional):
+            u[resting[:, k], block.coordinates] = 0.5 if block.stop - block.start == 1 else 0.0
+        return u
+
+    def round(self, v: Array) -> Array:
+        """The same rows with rounded parameters at the nearest of their values."""
+        v = v.copy() if self.rounded else v
+        for block in self.rounded:
+            v[:, block.start] = self._nearest(v, block)
+        return v
+
+    def fill(self, u: Array, donors: Array) -> Array:
+        """Rows v for points u of X: a parameter at rest has its value in the first of the donors where it is not.
+
+        Donors are points of X. Where none has a value it is drawn.
+        """
+        if not self._conditional:
+            return u.copy()
+        v, asleep, elsewhere = u.copy(), self.rests(u), self.rests(donors)
+        spare = self.round(place(self.domain, np.random.default_rng(_SEED).random((len(u), len(self.blocks)))))
+        for k, block in enumerate(self._conditional):
+            rows, awake = asleep[:, k], np.flatnonzero(~elsewhere[:, k])
+            at = block.coordinates
+            v[rows, at] = donors[awake[0], at] if len(awake) else spare[rows, at]
+        return v
+
+    def contains(self, u: Array) -> BoolArray:
+        """Which rows lie in X; remembered, since constraints on named values are slow and most points come back."""
+        if not self.mixed:
+            return self.domain.contains(u)
+        keys = keys_of(u, np.arange(u.shape[1]))
+        new = {key: i for i, key in enumerate(keys) if key not in self._inside}
+        if len(self._inside) + len(new) > _KNOWN:
+            self._inside.clear()
+            new = {key: i for i, key in enumerate(keys)}
+        if new:
+            inside = self.domain.contains(u[list(new.values())])
+            self._inside.update(zip(new, inside.tolist(), strict=True))
+        return np.array([self._inside[key] for key in keys], dtype=np.bool_)
+
+    def rests(self, v: Array) -> BoolArray:
+        """Which of the parameters that have conditions are at rest, (q, number of them)."""
+        keys = keys_of(v, self._deciding)
+        new = {key: i for i, key in enumerate(keys) if key not in self._resting}
+        if len(self._resting) + len(new) > _KNOWN:
+            self._resting.clear()
+            new = {key: i for i, key in enumerate(keys)}
+        if new:
+            self._resting.update(zip(new, self._probe(v[list(new.values())], self._conditional), strict=True))
+        return np.array([self._resting[key] for key in keys])
+
+    def cells(self, u: Array) -> list[bytes]:
+        """The part of the domain in which each point lies: its discrete values, and a third of each interval."""
+        coarse = u.copy()
+        columns = [block.start for block in self.real]
+        coarse[:, columns] = np.minimum(np.floor(_CELLS * u[:, columns]), _CELLS - 1)
+        return keys_of(coarse, np.arange(u.shape[1]))
+
+    @cached_property
+    def scattered(self) -> Array:
+        """Random points of X, some of them with numbers and integers with many values at their ends."""
+        rng = np.random.default_rng(_SEED)
+        samples = self.domain.sample(_SAMPLES, rng)
+        w = rng.random((_CORNERS, len(self.blocks)))
+        starts = [block.start for block in self.real + self.rounded]
+        ends = [k for k, block in enumerate(self.blocks) if block.start in starts]
+        w[:, ends] = np.rint(w[:, ends])
+        corners = self.place(w)
+        return np.vstack([samples, corners[self.contains(corners)]])
+
+    def movable(self, v: Array, relaxed: bool) -> BoolArray:
+        """Which coordinates of each row an ascent may move: numbers that are not at rest; `relaxed`: rounded too."""
+        mask = np.zeros(v.shape, dtype=np.bool_)
+        mask[:, [block.start for block in self.real + (self.rounded if relaxed else [])]] = True
+        if self._conditional:
+            resting = self.rests(v)
+            for k, block in enumerate(self._conditional):
+                mask[resting[:, k], block.coordinates] = False
+        return mask
+
+    # ------------------------------------------------------------------------------------------------- moves
+
+    @cached_property
+    def combinations(self) -> list[_Columns] | None:
+        """By listed parameter, the number of its value in each combination of all; None where these are many."""
+        counts = [_count(block) for block in self.listed]
+        if not counts or np.prod(counts, dtype=np.float64) > COMBINATIONS:
+            return None
+        return list(np.indices(counts).reshape(len(counts), -1))
+
+    def switch(self, v: Array) -> Array:
+        """Every row with each parameter changed: to each of its listed values, by steps up and down, a number to the
+        ends of its interval and to the other side.
+
+        Where the listed values have few combinations, every row with each of them.
+        """
+        moved, single = [v[:0]], self.rounded if self.combinations is not None else self.listed + self.rounded
+        for block in single + self.real:
+            values = self._values(v, block)  # (q, number, width)
+            rows = np.repeat(v, values.shape[1], axis=0)
+            rows[:, block.coordinates] = values.reshape(len(rows), -1)
+            moved.append(rows)
+        if self.combinations is not None:
+            rows = np.repeat(v, len(self.combinations[0]), axis=0)
+            for block, index in zip(self.listed, self.combinations, strict=True):
+                rows[:, block.coordinates] = np.tile(_levels(block)[index], (len(v), 1))
+            moved.append(rows)
+        return np.vstack(moved)
+
+    def switch_pairs(self, v: Array, most: int, rng: np.random.Generator) -> Array:
+        """One row (1, dim) with two parameters changed at once; at most so many, drawn at random."""
+        blocks = self.listed + self.rounded + self.real
+        values = [self._values(v, block)[0] for block in blocks]
+        owner = np.repeat(np.arange(len(blocks)), [len(each) for each in values])
+        place = np.concatenate([np.arange(len(each)) for each in values])
+        one, other = np.triu_indices(len(owner), 1)
+        apart = np.flatnonzero(owner[one] != owner[other])
+        if len(apart) > most:
+            apart = rng.choice(apart, most, replace=False)
+        rows = np.repeat(v, len(apart), axis=0)
+        for change in (one[apart], other[apart]):
+            for k, block in enumerate(blocks):
+                changed = owner[change] == k
+                rows[changed, block.coordinates] = values[k][place[change[changed]]]
+        return rows
+
+    def _values(self, v: Array, block: Block) -> Array:
+        """The values to which a parameter may be changed in each row, (q, number, width)."""
+        if _is_listed(block):
+            levels = _levels(block)
+            return np.broadcast_to(levels, (len(v), *levels.shape))
+        here = v[:, block.start]
+        if block in self.real:
+            return np.stack([np.zeros(len(v)), np.ones(len(v)), 1.0 - here], axis=1)[:, :, None]
+        if block.levels is None:
+            steps = np.concatenate([-_STEPS, _STEPS])
+            rows = np.repeat(v, len(steps), axis=0)
+            rows[:, block.start] = np.clip(rows[:, block.start] + np.tile(steps, len(v)), 0.0, 1.0)
+            return self._nearest(rows, block).reshape(len(v), -1, 1)
+        count = len(block.levels)
+        jumps = 2 ** np.arange(int(np.log2(count)) + 1)
+        place = np.searchsorted(block.levels[:, 0], here)
+        index = np.clip(place[:, None] + np.concatenate([-jumps, jumps]), 0, count - 1)
+        return np.asarray(block.levels[index])
+
+    # ---------------------------------------------------------------------------------------------- the domain
+
+    def _snap(self, v: Array) -> Array:
+        return self.domain.snap(v) if isinstance(self.domain, SnapsPoints) else v
+
+    def _tabulate(self, block: Block, probes: Array, snapped: Array) -> Block:
+        """The same rounded parameter with its values listed, if a fine grid meets all of them: that saves time."""
+        at = block.start
+        moved = np.flatnonzero((snapped[:, at] != 0.5) | (np.abs(probes[:, at] - 0.5) < 0.01))
+        if block.levels is not None or len(moved) == 0:
+            return block
+        rows = np.repeat(probes[moved[:1]], _FINE + 1, axis=0)  # where the parameter is not at rest
+        rows[:, at] = np.linspace(0.0, 1.0, _FINE + 1)
+        values = np.unique(self._snap(rows)[:, at])
+        if len(values) < 2 or np.diff(values).min() < 2.0 / _FINE:
+            return block
+        return Block(block.start, block.stop, values[:, None])
+
+    def _nearest(self, v: Array, block: Block) -> Array:
+        """The nearest value of a rounded parameter in each row, (q,)."""
+        if block.levels is not None:
+            levels, here = block.levels[:, 0], v[:, block.start]
+            above = np.clip(np.searchsorted(levels, here), 1, len(levels) - 1)
+            return np.asarray(levels[above - (here - levels[above - 1] <= levels[above] - here)])
+        snapped = self._snap(v)[:, block.start]
+        if block in self._conditional:  # one at rest keeps its number until it wakes up and is rounded
+            snapped = np.where(self.rests(v)[:, self._conditional.index(block)], v[:, block.start], snapped)
+        return np.asarray(snapped)
+
+    def _probe(self, v: Array, blocks: list[Block] | tuple[Block, ...]) -> BoolArray:
+        """Which parameters are at rest, (q, number of them): the first value, 0 for a number, does not stay."""
+        rows = np.tile(v, (len(blocks), 1))
+        for k, block in enumerate(blocks):
+            rows[k * len(v) : (k + 1) * len(v), block.coordinates] = 0.0 if block.levels is None else block.levels[0]
+        moved = (self._snap(rows) != rows).reshape(len(blocks), len(v), -1)
+        columns = [moved[k, :, block.coordinates].any(axis=1) for k, block in enumerate(blocks)]
+        return np.column_stack(columns) if columns else np.zeros((len(v), 0), dtype=np.bool_)
+
+
+def keys_of(u: Array, columns: _Columns) -> list[bytes]:
+    """One key per row, equal for rows that are equal in these columns."""
+    if len(columns) == 0:
+        return [b""] * len(u)
+    rows: list[bytes] = np.ascontiguousarray(u[:, columns]).view(f"V{8 * len(columns)}").ravel().tolist()
+    return rows
+
+
+def _is_listed(block: Block) -> bool:
+    return block.levels is not None and (block.stop - block.start > 1 or len(block.levels) <= FEW)
+
+
+def _levels(block: Block) -> Array:
+    return np.empty((0, 1)) if block.levels is None else block.levels
+
+
+def _count(block: Block) -> int:
+    return len(_levels(block))

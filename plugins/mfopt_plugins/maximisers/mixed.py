@@ -1,0 +1,168 @@
+"""The maximum of an acquisition over a domain with discrete parameters, from candidates that a maximiser found.
+
+    1. The best candidates that are apart are ascended from, with all discrete parameters at their values, except that
+       integers with many values move with the numbers and are rounded at the end.
+    2. The discrete parameters of the best points are changed one at a time, each to all of its values; where all
+       values have few combinations, to every combination. The best of what was not visited is ascended from, and so
+       on until nothing improves.
+    3. Two parameters of the best point are changed at once. If that improves it, 2. starts again.
+    4. Where X has constraints, the best points are moved along its boundary (boundary.py).
+
+Step 2 costs an evaluation per value, the ascents a few evaluations with gradients each: those that cannot become the
+best end after a few steps.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mfopt.hooks import FullAcquisition
+from mfopt.protocols import Array, BoolArray
+from mfopt_plugins.maximisers.boundary import slide
+from mfopt_plugins.maximisers.grid import Grid, keys_of
+from mfopt_plugins.maximisers.polish import Pieces, ascend, choose_apart, polish
+
+_MORE = 2  # times as many ascents as a box needs
+_ROUNDS = 12  # of step 2, at most
+_EXPANDED = 12  # points whose parameters are changed in a round
+_FAR = 0.5  # in some coordinate: between starts that are far apart
+_SLIDES = 3  # points that are moved along the boundary of X
+_NEAR = 600  # candidates from which starts are chosen that need not be far apart
+_BEST = 1500  # candidates that are looked at: to start from, and to lend values to parameters at rest
+_PAIRS = 2000  # changes of two parameters at once, at most
+_SEED = 0
+_GAIN = 1e-6  # of the spread: what is better by less is not worth an ascent
+
+
+class MixedSearch:
+    """The search on one acquisition; `climbs` is the number of ascents at once."""
+
+    def __init__(self, acquisition: FullAcquisition, grid: Grid, climbs: int, spread: float) -> None:
+        self._acquisition = acquisition
+        self._grid = grid
+        self._climbs = _MORE * climbs
+        self._spread = spread
+        self._visited: dict[bytes, float] = {}  # the best value known in each cell of the grid
+
+    def run(self, candidates: Array, values: Array) -> Array:
+        """A point of X at least as good as the best of the candidates, which lie in X and have these values."""
+        grid = self._grid
+        order = np.argsort(-values, kind="stable")
+        best = candidates[order[:_BEST]]
+        # Starts near each other find the best place among good ones, starts far apart find the good ones.
+        near = choose_apart(best[:_NEAR], values[order[:_NEAR]], self._climbs)
+        far = choose_apart(best, values[order[:_BEST]], self._climbs, _FAR)
+        v = grid.fill(np.unique(np.vstack([near, far]), axis=0), best)
+        v, heights = self.ascend(v, relaxed=bool(grid.rounded))
+        if not heights.max() >= values[order[0]]:  # rounding may lose
+            v = np.vstack([v, grid.fill(best[:1], best)])
+            heights = np.append(heights, values[order[0]])
+        v, heights = self._exchange(v, heights)
+        if grid.constrained:
+            v, heights = self._slide(v, heights)
+        return np.array(grid.point(v[int(np.argmax(heights))][None])[0])
+
+    def _exchange(self, v: Array, heights: Array) -> tuple[Array, Array]:
+        """Steps 2 and 3."""
+        grid, expanded, paired = self._grid, set[int](), -1
+        rng = np.random.default_rng(_SEED)
+        for _ in range(_ROUNDS):
+            best = int(np.argmax(heights))
+            order = [i for i in np.argsort(-heights, kind="stable")[:_EXPANDED].tolist() if i not in expanded]
+            if order:
+                expanded.update(order)
+                moved = grid.switch(v[order])
+            elif best != paired and len(grid.blocks) > 1:
+                paired = best
+                moved = grid.switch_pairs(v[best : best + 1], _PAIRS, rng)
+            else:
+                break
+            fresh = self._choose(moved)
+            if len(fresh):
+                # The best point is ascended from again, so that ascents which cannot reach it are given up.
+                more, values = self.ascend(np.vstack([v[best], fresh]), relaxed=False)
+                v[best], heights[best] = more[0], values[0]
+                v, heights = np.vstack([v, more[1:]]), np.concatenate([heights, values[1:]])
+        return v, heights
+
+    def _slide(self, v: Array, heights: Array) -> tuple[Array, Array]:
+        """Step 4."""
+        order = np.argsort(-heights, kind="stable")[:_SLIDES]
+        v, heights = v[order].copy(), heights[order].copy()
+        u, movable = self._grid.point(v), self._grid.movable(v, relaxed=False)
+        for i in range(len(v)):
+            pieces = self._pieces(u[i : i + 1], movable[i : i + 1], relaxed=False)
+            end, heights[i] = slide(pieces, self._contains, u[i], movable[i], self._spread)
+            v[i] = np.where(movable[i], end, v[i])
+        return v, heights
+
+    def _choose(self, moved: Array) -> Array:
+        """The best of these rows that lie in X and are better than what is known of their cell, one per cell."""
+        u = self._grid.point(moved)
+        u, first = np.unique(u, axis=0, return_index=True)
+        inside = self._contains(u)
+        u, moved = u[inside], moved[first[inside]]
+        if len(u) == 0:
+            return moved
+        cells, values = self._grid.cells(u), self._acquisition(u)
+        chosen: list[int] = []
+        for i in np.argsort(-values, kind="stable").tolist():
+            if values[i] > self._visited.get(cells[i], -np.inf) + _GAIN * self._spread:
+                self._visited[cells[i]] = float(values[i])
+                chosen.append(i)
+            if len(chosen) == self._climbs:
+                break
+        return moved[chosen]
+
+    def ascend(self, v: Array, relaxed: bool) -> tuple[Array, Array]:
+        """Where ascents from these rows end, and the values of the points that they stand for."""
+        grid = self._grid
+        u, movable, values = grid.point(v), grid.movable(v, relaxed), None
+        if movable.any():
+            ends, values = ascend(self._pieces(u, movable, relaxed), u, self._spread)
+            v = grid.round(np.where(movable, ends, v))
+            u = grid.point(v)
+        if values is None or relaxed:
+            inside = self._contains(u)
+            values = np.full(len(u), -np.inf)
+            values[inside] = self._acquisition(u[inside])
+        for cell, value in zip(grid.cells(u), values.tolist(), strict=True):
+            self._visited[cell] = max(value, self._visited.get(cell, -np.inf))
+        return v, values
+
+    def _pieces(self, u: Array, movable: BoolArray, relaxed: bool) -> Pieces:
+        """The acquisition with slopes of 0 where ascents from the points u may not move."""
+        grid = self._grid
+        rounded = [block.start for block in grid.rounded] if relaxed else []
+        columns = np.setdiff1d(grid.discrete, rounded)
+        masks: dict[bytes, BoolArray] = {}  # by the values of discrete parameters, which decide what is at rest
+        for key, mask in zip(keys_of(u, columns), movable, strict=True):
+            masks[key] = mask & masks.get(key, mask)
+
+        def pieces(points: Array) -> tuple[Array, Array]:
+            heights, slopes = self._acquisition.pieces(points)
+            inside = self._contains(grid.point(grid.round(points)) if relaxed else points)
+            if not inside.all():
+                heights[:, ~inside] = -np.inf
+            mask = np.array([masks[key] for key in keys_of(points, columns)])
+            return heights, np.where(mask, slopes, 0.0)
+
+        return pieces
+
+    def _contains(self, u: Array) -> BoolArray:
+        """Which points of the grid lie in X."""
+        return self._grid.domain.contains(u) if self._grid.constrained else np.ones(len(u), dtype=np.bool_)
+
+
+def refine(acquisition: FullAcquisition, grid: Grid, candidates: Array, values: Array, climbs: int) -> Array:
+    """A point of X at least as good as the best of `candidates` (q, dim), which lie in X and have these values."""
+    if not grid.mixed:
+        return polish(acquisition, grid.domain, candidates, values, climbs)
+    spread = float(np.ptp(values))
+    if not spread > 0.0:
+        return np.array(candidates[int(np.argmax(values))])
+    found = MixedSearch(acquisition, grid, climbs, spread).run(candidates, values)
+    if not (grid.constrained or grid.domain.contains(found[None])[0]):
+        grid.constrained = True  # points outside X are so rare that none had been seen
+        found = MixedSearch(acquisition, grid, climbs, spread).run(candidates, values)
+    return found

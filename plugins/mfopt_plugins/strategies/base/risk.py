@@ -1,0 +1,85 @@
+"""Risk: what a strategy over several fidelities does about a query that is likely to fail.
+
+fails_alone   a fidelity that fails at a point where the next one does not: the query moves up
+find_probe    a target query that may fail waits for a cheaper one at the same point, which tells
+find_test     where a cheap fidelity fails, the next one is asked once whether it does, too
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from mfopt.protocols import Acquisition, Array, Query
+from mfopt_plugins.method.failures import FailureModel
+from mfopt_plugins.method.observations import Observations
+
+ALONE = 0.25  # by which the chance of failure one fidelity up must be lower for a query to move there
+ENOUGH = 3  # failures of a fidelity after which the next one is tested
+
+
+class Risk:
+    """The questions above, for fidelities of these costs, by position; to be asked once something has failed."""
+
+    def __init__(self, failures: FailureModel, observations: Observations, costs: Sequence[float]) -> None:
+        self._failures = failures
+        self._observations = observations
+        self._costs = costs
+        self._top = len(costs) - 1
+        self._tested: set[int] = set()  # positions that were asked where the one below fails
+        self._probes: list[tuple[Array, int]] = []  # probes whose target query waits for their outcome
+
+    def fails_alone(self, u: Array, k: int) -> bool:
+        """Whether position k is likely to fail at this point, and the next one is not."""
+        here, above = (float(self._failures.probability(u[None], j)[0]) for j in (k, k + 1))
+        return here > 0.5 and above < here - ALONE
+
+    def find_probe(self, u: Array, pending: Sequence[Query]) -> int | None:
+        """The cheapest position that tells whether the target fails at u, for less than its failure would cost."""
+        if self._top == 0:
+            return None
+        chance = float(self._failures.probability(u[None], self._top)[0]) - self._failures.base
+        for k in range(self._top):
+            worth = self._failures.tells(k) and self._costs[k] < chance * self._costs[-1]
+            if worth and not self._observations.is_taken(u, k, pending):
+                return k
+        return None
+
+    def wait_for(self, u: Array, k: int) -> None:
+        """The target is to be asked at u if the probe at position k has a value."""
+        self._probes.append((u, k))
+
+    def find_probed(self, pending: Sequence[Query]) -> Array | None:
+        """The point of a probe that has a value now, each once."""
+        for i, (u, k) in enumerate(self._probes):
+            if self._observations.is_waiting(u, k, pending):
+                continue
+            del self._probes[i]
+            if self._observations.value(u, k) is not None and not self._observations.is_taken(u, self._top, pending):
+                return u
+            return self.find_probed(pending)
+        return None
+
+    def find_test(self, acquisition: Acquisition, least: float) -> tuple[Array, int] | None:
+        """A point where position k − 1 failed, and k, if it promises more than `least` and k was never asked there."""
+        failures = self._observations.failures()
+        for k in range(1, self._top + 1):
+            points = [u for u, j in failures if j == k - 1]
+            if k in self._tested or len(points) < ENOUGH or self._is_known(k):
+                continue
+            values = acquisition(np.array(points))
+            if float(values.max()) > least:
+                self._tested.add(k)
+                return points[int(np.argmax(values))], k
+        return None
+
+    def _is_known(self, k: int) -> bool:
+        """Whether an outcome at position k lies nearer to a failure one below than to a value there."""
+        below = self._observations.worked(k - 1)[0]
+        failed = np.array([u for u, j in self._observations.failures() if j == k - 1])
+        for u in self._observations.queried_points(k):
+            nearest = np.abs(below - u).max(axis=1, initial=0.0).min(initial=np.inf)
+            if np.abs(failed - u).max(axis=1).min() < nearest:
+                return True
+        return False

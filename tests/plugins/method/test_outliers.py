@@ -1,0 +1,95 @@
+"""Which values are outliers, and what they are seen as."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import mfopt
+from mfopt_plugins.method.observations import Observations
+from mfopt_plugins.method.tails import Tail
+
+SQUARE = mfopt.Box([(0.0, 1.0)] * 2)
+
+
+def wave(u):
+    return np.sin(5 * u[:, 0]) + u[:, 1]
+
+
+def penalised(u, size):
+    return np.where(u[:, 0] > 0.7, -size, wave(u))
+
+
+def observe(rows, count=1):
+    observations = Observations(range(count), SQUARE)
+    for u, k, y in rows:
+        observations.add(u, k, float(y))
+    observations.update_outliers()
+    return observations
+
+
+@pytest.mark.parametrize("size", [1e2, 1e4, 1e10, 1e100])
+@pytest.mark.parametrize("seed", range(5))
+def test_a_penalty_lies_far_below_and_is_seen_a_little_below_the_rest(size, seed):
+    u = np.random.default_rng(seed).random((30, 2))
+    y = penalised(u, size)
+    observations = observe((point, 0, value) for point, value in zip(u, y, strict=True))
+    seen, rest = observations.rows(0)[1], u[:, 0] <= 0.7
+    assert observations.count_far(0) == (~rest).sum() > 0
+    assert (seen[rest] == y[rest]).all()
+    assert (seen[~rest] < y.max()).all()
+    assert (seen >= y[rest].min() - 0.25 * np.ptp(y[rest])).all()
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(2, 60), st.integers(1, 5))
+def test_smooth_values_at_random_points_stay_as_they_are(seed, n, dim):
+    rng = np.random.default_rng(seed)
+    u = rng.random((n, dim))
+    y = -((u - rng.random(dim)) ** 2).sum(axis=1) + np.sin(3 * u[:, 0])
+    tail = Tail()
+    for i in range(1, n + 1):
+        assert not tail.judge(u[:i], y[:i])
+
+
+def test_queries_that_crowd_around_a_maximum_make_no_outliers_of_the_others():
+    rng = np.random.default_rng(0)
+    u = np.vstack([rng.random((5, 2)), 0.5 + 0.05 * rng.standard_normal((60, 2)) / np.arange(1, 61)[:, None]])
+    observations = observe((point, 0, -((point - 0.5) ** 2).sum()) for point in u)
+    assert observations.count_far(0) == 0
+
+
+@settings(max_examples=30)
+@given(st.floats(-140, 90), st.floats(-3, 3), st.integers(0, 100))
+def test_the_unit_of_values_does_not_matter(exponent, offset, seed):
+    """Powers of two, so that rounding is the same; the offset is in units of the values."""
+    u = np.random.default_rng(seed).random((25, 2))
+    scale = 2.0 ** round(exponent / np.log10(2))
+    plain = observe((p, 0, y) for p, y in zip(u, penalised(u, 1e4), strict=True))
+    scaled = observe((p, 0, y) for p, y in zip(u, scale * penalised(u, 1e4), strict=True))
+    moved = observe((p, 0, y) for p, y in zip(u, penalised(u, 1e4) + offset, strict=True))
+    np.testing.assert_array_equal(scale * plain.rows(0)[1], scaled.rows(0)[1])
+    np.testing.assert_allclose(plain.rows(0)[1] + offset, moved.rows(0)[1], atol=1e-9)
+
+
+def test_a_first_penalty_late_in_a_run_is_noticed_at_once():
+    u = np.random.default_rng(0).random((40, 2)) * [0.7, 1.0]
+    observations = observe((point, 0, y) for point, y in zip(u, wave(u), strict=True))
+    assert not observations.update_outliers()
+    observations.add(np.array([0.9, 0.5]), 0, -1e100)
+    assert observations.update_outliers()
+    assert observations.count_far(0) == 1
+    assert observations.spread() < 10.0
+
+
+@pytest.mark.parametrize("refuted", [False, True])
+def test_values_far_above_are_wrong_only_where_the_target_refutes_them(refuted):
+    u = np.random.default_rng(0).random((30, 2))
+    cheap = np.where(u[:, 0] > 0.7, 1e6, wave(u))
+    rows = [(point, 0, y) for point, y in zip(u, cheap, strict=True)]
+    good = u[u[:, 0] <= 0.7][:3]
+    rows += [(point, 1, y) for point, y in zip(good, wave(good), strict=True)]
+    peak = u[int(np.argmax(u[:, 0]))]
+    rows.append((peak, 1, float(wave(peak[None])[0]) if refuted else 1e6))
+    observations = observe(rows, 2)
+    assert (observations.rows(0)[1].max() < 3.0) == refuted
+    assert observations.rows(1)[1].max() == max(y for _, k, y in rows if k == 1)

@@ -1,0 +1,126 @@
+"""Runs whose evaluations fail: what a strategy does about it."""
+
+import numpy as np
+import pytest
+
+import mfopt
+from mfopt.run.reason import ImprovementReason, Reason
+from tests.plugins.runs import quick
+
+
+def cheap(x):
+    return float(2.0 * x[0] - 3.0 * (x[1] - 0.4) ** 2 + 0.1 * np.cos(5.0 * x[1]))
+
+
+def target(x):
+    return float(2.0 * x[0] - 3.0 * (x[1] - 0.4) ** 2)
+
+
+def run(fails, strategy="mf-gp-ucb", costs=(1.0, 10.0), capital=200.0, seed=0, domain=None, bound=None):
+    """A run in which `fails(x, fidelity)` says what fails; its optimiser and trials."""
+    square = mfopt.Box([(0.0, 1.0)] * 2) if domain is None else domain
+    opt = mfopt.Optimizer(square, list(costs), strategy=strategy, maximiser=quick(), capital=capital, rng=seed)
+    trials = []
+    while not opt.done:
+        trial = opt.ask()
+        trials.append(trial)
+        if fails(trial.x, trial.fidelity):
+            opt.tell(trial, bound, "failed")
+        else:
+            opt.tell(trial, (target if trial.fidelity == len(costs) - 1 else cheap)(trial.x))
+    return opt, trials
+
+
+def lost(opt):
+    return float(opt.history.cost[opt.history.status == "failed"].sum()) / opt.spent
+
+
+def beyond(x, m):
+    return x[0] > 0.5
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_a_failing_half_is_left_and_its_edge_is_explored(seed):
+    opt, _ = run(beyond, seed=seed)
+    assert lost(opt) < 0.3
+    assert opt.best.y > 0.95  # 1 is the best of the half that works
+
+
+@pytest.mark.parametrize(
+    ("strategy", "share"), [("gp-ucb", 0.45), ("gp-ei", 0.45), ("gp-pi", 0.45), ("mf-sko", 0.45), ("co-kriging", 0.45)]
+)
+def test_other_strategies_leave_it_too(strategy, share):
+    opt, _ = run(beyond, strategy, capital=250.0)
+    assert lost(opt) < share
+    assert opt.best.y > 0.8
+
+
+def test_a_cheap_fidelity_that_fails_alone_is_skipped():
+    opt, trials = run(lambda x, m: m == 0 and x[0] > 0.5)
+    assert any(trial.reason.kind == "test" and trial.fidelity == 1 for trial in trials)
+    assert opt.best.y > 1.9  # 2 at (1, 0.4), where the first fidelity always fails
+
+
+def test_a_target_that_fails_alone_makes_cheap_queries_there_useless():
+    opt, trials = run(lambda x, m: m == 1 and x[0] > 0.5, capital=300.0)
+    last = [trial for trial in trials if trial.fidelity == 0][-10:]
+    assert opt.best.y > 0.9
+    assert np.mean([trial.x[0] > 0.6 for trial in last]) < 0.5
+
+
+def test_the_target_is_probed_at_less_cost():
+    _, trials = run(beyond)
+    kinds = [trial.reason.kind for trial in trials]
+    assert "probe" in kinds
+    after = [k for k, kind in enumerate(kinds) if kind == "after a probe"]
+    assert after
+    for k in after:
+        assert any(np.array_equal(trial.x, trials[k].x) and trial.fidelity == 0 for trial in trials[:k])
+
+
+def test_a_first_value_is_looked_for_at_the_next_fidelity_when_the_cheapest_gives_none():
+    opt, _ = run(lambda x, m: m == 0)
+    assert opt.best is not None
+
+
+def test_a_thin_band_is_found():
+    opt, _ = run(lambda x, m: abs(x[0] + x[1] - 0.9) > 0.1, "gp-ucb", costs=(1.0,), capital=60.0)
+    assert opt.best is not None
+
+
+def test_a_run_in_which_everything_fails_spreads_out():
+    opt, _ = run(lambda x, m: True, capital=150.0)
+    assert opt.best is None
+    cells = {tuple(cell) for cell in np.floor(3.0 * opt.history.x).astype(int)}
+    assert len(cells) == 9
+
+
+def test_a_finite_set_uses_the_same_model():
+    grid = np.array(np.meshgrid(*[np.linspace(0.0, 1.0, 15)] * 2)).reshape(2, -1).T
+    opt, _ = run(beyond, domain=mfopt.FiniteSet(grid))
+    assert lost(opt) < 0.35
+    assert opt.best.y > 0.8
+
+
+def test_the_reason_tells_the_chance_of_failure_once_there_was_one():
+    _, trials = run(beyond)
+    chances = [trial.reason.failure for trial in trials]
+    first = chances.index(next(chance for chance in chances if chance is not None))
+    assert all(chance is None for chance in chances[:first])
+    assert all(0.0 <= chance <= 1.0 for chance in chances[first:])
+    assert "estimated chance of failure" in str(trials[-1].reason)
+
+
+def test_a_bound_keeps_a_failed_point_from_being_the_best_and_tells_the_models():
+    opt, _ = run(beyond, bound=-5.0)
+    assert opt.best.y > 0.5
+    failed = opt.history.status == "failed"
+    assert (opt.history.bound[failed] == -5.0).all()
+    assert np.isnan(opt.history.bound[~failed]).all()
+    rows = sum(model.n for model in opt.strategy._models.models)
+    assert rows > (opt.history.status == "ok").sum() - 2
+
+
+def test_reasons_print_the_chance():
+    assert str(Reason("ucb", "why", 0, failure=0.256)).splitlines()[-1] == "  estimated chance of failure 26 %"
+    assert "26 %" in str(ImprovementReason("expected improvement", "why", 0, failure=0.256))
