@@ -5,8 +5,6 @@ from __future__ import annotations
 import mfopt
 from arena.problem import Meter, OutOfCapital
 
-params_of = lambda domain, x: domain.params(x)  # noqa
-
 
 def run(meter: Meter, seed: int, strategy: str) -> None:
     """Spend the meter's capital by this strategy."""
@@ -17,6 +15,6 @@ def run(meter: Meter, seed: int, strategy: str) -> None:
     try:
         while not optimizer.done:
             trial = optimizer.ask()
-            optimizer.tell(trial, meter.query(params_of(problem.domain, trial.x), trial.fidelity))
+            optimizer.tell(trial, meter.query(trial.params, trial.fidelity))
     except OutOfCapital:
         return
