@@ -41,7 +41,6 @@ ALIKE = 0.8  # correlation of failures from which a cheaper fidelity tells wheth
 CHEAP = 0.3  # of λ_M: what it may cost
 LEVEL = 0.5  # variance of the overall level, in units of that of the variation
 _AT_RANDOM = 0.4  # a larger share of failures is not put down to chance
-_CLEAR = 0.25  # of the values: so many lie away from all edges, and tell what fails at random
 _START = 2.0  # target queries that count as paid before the first, so that one failure is no large share
 _TYPICAL, _TOGETHER, _APART = 0.5, 1.5, 1.0  # prior of length-scales, in units of √dim: log-normal, and of their ratios
 _NOISES = {0.01: -1.0, 0.1: 0.0, 1.0: 0.0}  # η, with the logarithm of its prior
@@ -50,7 +49,6 @@ _FACTORS = (0.4, 2.5)  # steps of a length-scale
 _SHORTEST, _LONGEST = 0.02, 20.0
 _PASSES = 2  # over all numbers that are chosen
 _PRIOR = 3.0  # outcomes for which the prior s = 1 counts
-_CELL = 0.05  # see _merge
 _GROWTH, _FEW = 1.2, 12  # of the outcomes, before the choice is made again; up to a few at every one
 _LEARN, _KEEP = 100, 400  # rows that the choice is made from, and that the posterior is conditioned on, at most
 
@@ -143,7 +141,7 @@ class FailureModel:
     def _judge(self) -> None:
         """What fails anyway, and how much hope the losses leave."""
         others = self._labels - self._weights / np.diag(self._inverse)  # each label as the rest predicts it
-        self.base = float(np.clip(0.5 * (1.0 + np.quantile(others[self._labels < 0], _CLEAR)), 0.0, _AT_RANDOM))
+        self.base = float(np.clip(0.5 * (1.0 + np.median(others[self._labels < 0])), 0.0, _AT_RANDOM))
         lost = self._lost() - self.base
         self.hope = float(np.interp(lost, LOST, (HOPE, FEAR)))
         if lost < TOO_MUCH and any(self.tells(k) for k in range(len(self._costs) - 1)):
@@ -234,7 +232,7 @@ class FailureModel:
 
     def _choose(self) -> _Theta:
         """Climb from the present choice: one number after the other to the best of its neighbours."""
-        u, k, labels = _merge(*self._rows(_LEARN))
+        u, k, labels = self._rows(_LEARN)
 
         def judge(theta: _Theta) -> float:
             steps = np.log(theta.lengths / (_TYPICAL * np.sqrt(self._dim)))
@@ -263,18 +261,6 @@ class FailureModel:
         yield from (partial(replace, noise=noise) for noise in _NOISES)
         if several:
             yield from (partial(replace, coupling=coupling) for coupling in _COUPLINGS)
-
-
-def _merge(u: Array, k: IntArray, labels: Array) -> tuple[Array, IntArray, Array]:
-    """Outcomes of one cell and position as one, with their mean label.
-
-    Many queries on both sides of an edge say where it is; they are no sign that failures have short length-scales.
-    """
-    cells = np.column_stack([np.floor(u / _CELL), k])
-    _, where, count = np.unique(cells, axis=0, return_inverse=True, return_counts=True)
-    where = where.ravel()
-    means = [np.bincount(where, weights=column) / count for column in (*u.T, k, labels)]
-    return np.column_stack(means[:-2]), means[-2].astype(np.intp), means[-1]
 
 
 def _scale_lengths(theta: _Theta, scale: Array) -> _Theta:

@@ -119,26 +119,6 @@ def test_the_same_outcomes_are_not_learnt_from_twice():
     assert np.array_equal(failures.probability(points, 0), before)
 
 
-def edge_and_others(count, seed):
-    """A few points anywhere, and 20 on both sides of the edge u₀ = 0.5 of a region that fails."""
-    rng = np.random.default_rng(seed)
-    edge = np.column_stack([0.5 + 0.002 * rng.standard_normal(20), 0.4 + 0.02 * rng.standard_normal(20)])
-    points = np.vstack([uniform(count, 2, seed=seed), edge])
-    return model(points, points[:, 0] > 0.5)
-
-
-def test_an_edge_that_is_looked_at_closely_changes_nothing_far_from_it():
-    failures = edge_and_others(8, seed=0)
-    fresh = uniform(400, 2, seed=1)
-    clear = np.abs(fresh[:, 0] - 0.5) > 0.2
-    right = (failures.probability(fresh, 0) > 0.5) == (fresh[:, 0] > 0.5)
-    assert right[clear].mean() > 0.95
-
-
-def test_values_on_an_edge_are_no_sign_of_failures_at_random():
-    assert edge_and_others(15, seed=3).base < 0.2
-
-
 def test_outcomes_told_later_are_conditioned_on_as_if_all_were_told_at_once(monkeypatch):
     points, costs = uniform(35, 2), (1.0, 10.0)
     seen = Observations(range(2), Box([(0.0, 1.0)] * 2))
