@@ -2,11 +2,10 @@
 
     1. The best candidates that are apart are ascended from, with all discrete parameters at their values, except that
        integers with many values move with the numbers and are rounded at the end.
-    2. The discrete parameters of the best points are changed one at a time, each to all of its values; where all
-       values have few combinations, to every combination. The best of what was not visited is ascended from, and so
-       on until nothing improves.
-    3. Two parameters of the best point are changed at once. If that improves it, 2. starts again.
-    4. Where X has constraints, the best points are moved along its boundary (boundary.py).
+    2. The discrete parameters of the best points are changed one at a time, each to all of its values (where all
+       values have few combinations, to every combination), and two parameters of the best point at once. Of what was
+       not visited, what is not far below the best is ascended from, and so on until nothing improves.
+    3. Where X has constraints, the best points are moved along its boundary (boundary.py).
 
 Step 2 costs an evaluation per value, the ascents a few evaluations with gradients each: those that cannot become the
 best end after a few steps.
@@ -25,11 +24,12 @@ from mfopt_plugins.maximisers.polish import Pieces, ascend, choose_apart, polish
 _ROUNDS = 12  # of step 2, at most
 _EXPANDED = 8  # points whose parameters are changed in a round
 _FAR = 0.5  # in some coordinate: between starts that are far apart
-_SLIDES = 3  # points that are moved along the boundary of X
+_SLIDES = 2  # points that are moved along the boundary of X
 _NEAR = 600  # candidates from which starts are chosen that need not be far apart
 _BEST = 1000  # candidates that are looked at: to start from, and to lend values to parameters at rest
 _PAIRS = 600  # changes of two parameters at once, at most
 _HOPE = 0.3  # of the spread: a changed point that is worse than the best by more is not ascended from
+_AT_ONCE = 100  # rows whose constraints are looked at
 _SEED = 0
 _GAIN = 1e-6  # of the spread: what is better by less is not worth an ascent
 
@@ -63,7 +63,7 @@ class MixedSearch:
         return np.array(grid.point(v[int(np.argmax(heights))][None])[0])
 
     def _exchange(self, v: Array, heights: Array) -> tuple[Array, Array]:
-        """Steps 2 and 3."""
+        """Step 2."""
         grid, expanded, paired = self._grid, set[int](), -1
         rng = np.random.default_rng(_SEED)
         for _ in range(_ROUNDS):
@@ -85,7 +85,7 @@ class MixedSearch:
         return v, heights
 
     def _slide(self, v: Array, heights: Array) -> tuple[Array, Array]:
-        """Step 4."""
+        """Step 3."""
         order = np.argsort(-heights, kind="stable")[:_SLIDES]
         v, heights = v[order].copy(), heights[order].copy()
         u, movable = self._grid.point(v), self._grid.movable(v, relaxed=False)
@@ -96,23 +96,23 @@ class MixedSearch:
         return v, heights
 
     def _choose(self, moved: Array, least: float) -> Array:
-        """The best of these rows that lie in X and are better than what is known of their cell, one per cell."""
+        """The best rows in X, at most one per cell: at least this good, and better than what is known of the cell."""
         u = self._grid.point(moved)
         first = _first_rows(u)
         u, moved = u[first], moved[first]
-        if self._grid.constrained:
-            inside = self._contains(u)
-            u, moved = u[inside], moved[inside]
         if len(u) == 0:
             return moved
-        cells, values = self._grid.cells(u), self._acquisition(u)
+        values = self._acquisition(u)
+        order = [i for i in np.argsort(-values, kind="stable").tolist() if values[i] >= least]
         chosen: list[int] = []
-        for i in np.argsort(-values, kind="stable").tolist():
-            if values[i] > self._visited.get(cells[i], -np.inf) + _GAIN * self._spread:
-                self._visited[cells[i]] = float(values[i])
-                chosen.append(i)
-            if len(chosen) == self._climbs or values[i] < least:
-                break
+        for start in range(0, len(order), _AT_ONCE):  # constraints are slow: mostly the first are enough
+            some = order[start : start + _AT_ONCE]
+            for i, cell, inside in zip(some, self._grid.cells(u[some]), self._contains(u[some]).tolist(), strict=True):
+                if inside and values[i] > self._visited.get(cell, -np.inf) + _GAIN * self._spread:
+                    self._visited[cell] = float(values[i])
+                    chosen.append(i)
+                    if len(chosen) == self._climbs:
+                        return moved[chosen]
         return moved[chosen]
 
     def ascend(self, v: Array, relaxed: bool) -> tuple[Array, Array]:
@@ -182,6 +182,7 @@ def refine(acquisition: FullAcquisition, grid: Grid, candidates: Array, values: 
 
 
 def _search(acquisition: FullAcquisition, grid: Grid, candidates: Array, values: Array, climbs: int) -> Array:
+    """The same for a mixed domain; outside X where the grid is wrongly taken for unconstrained."""
     spread = float(np.ptp(values))
     if not spread > 0.0:
         return np.array(candidates[int(np.argmax(values))])
