@@ -75,7 +75,7 @@ ROOMS = {
     "problems": Room("test problems whose optimum is known", "errors protocols checks options domains theory"),
     "analysis": Room(
         "what can be said of a run afterwards, and of its fidelities before it",
-        "errors protocols checks registry domains theory run optimizer",
+        "errors protocols hooks checks registry domains theory run optimizer",
     ),
     "plots": Room(
         "pictures of runs, of studies and of the theory",

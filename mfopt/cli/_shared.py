@@ -28,6 +28,7 @@ def open_study(arguments: argparse.Namespace, lease: float | None = None, worker
 def check_picture(path: str) -> None:
     """An error, before any work is done, where no picture of this name can be drawn."""
     try:
+        import matplotlib  # noqa: F401  # asked for by itself: a part that was loaded before would be found without it
         from matplotlib.backend_bases import FigureCanvasBase
     except ImportError:
         raise MfoptError("pictures need matplotlib: pip install 'mfopt[plot]'") from None

@@ -156,8 +156,7 @@ class Product:
     def _takes_none(self, name: str) -> bool:
         """Whether None is a value of the parameter, and not just a way to say that it does not count."""
         j = self._names.index(name)
-        choices = getattr(self._dimensions[j], "choices", ())
-        return not self._depends(j) or None in choices
+        return not self._depends(j) or None in getattr(self._dimensions[j], "choices", ())
 
     def _encode_values(self, values: Mapping[Any, object]) -> Array:
         """An array of user units; NaN for what is not given."""
@@ -234,15 +233,13 @@ class Product:
 
     def ends(self) -> tuple[Array, Array]:
         """The smallest and the largest values in user units, (d,) each, of parameters that are numbers."""
-        low, high = self.decode(np.array([[0.0] * self.dim, [1.0] * self.dim]))
-        return low, high
+        return self.decode(np.zeros((1, self.dim)))[0], self.decode(np.ones((1, self.dim)))[0]
 
     def draw(self, n: int, rng: np.random.Generator) -> Array:
         """`n` points, uniform in every parameter, whether or not the constraints hold."""
         v = rng.random((n, len(self._dimensions)))
-        if self._continuous:
-            return v
-        return self.snap(np.hstack([dim.spread(v[:, j]) for j, dim in enumerate(self._dimensions)]))
+        spread = [] if self._continuous else [dim.spread(v[:, j]) for j, dim in enumerate(self._dimensions)]
+        return self.snap(np.hstack(spread)) if spread else v
 
     def sample(self, n: int, rng: np.random.Generator) -> Array:
         """`n` points of X, uniform where that can be had; see sampling.py."""

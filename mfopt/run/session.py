@@ -106,18 +106,7 @@ class Session:
             return at(self.ledger)
 
     def __reduce__(self) -> tuple[Callable[..., Session], tuple[Any, ...]]:
-        """Pickle a run in memory: its setup, its events, and the strategy as it is. The ledger follows from the events.
-
-        A run in a storage refuses: a copy would be a second process that nobody started.
-        """
-        if self.log.durable:
-            raise CopyRefused(
-                "an optimiser must have no storage to be pickled or copied, got one with a storage; open the study "
-                "where it is needed: mfopt.Study.open(storage, name)"
-            )
-        with self.asking.held, self.writing.held:
-            self.refresh()
-            return _revive, (self.setup, list(self.log.read_again()), self._strategist)
+        return _take_apart(self)
 
     # ---------------------------------------------------------------------------------------------- writing
 
@@ -180,18 +169,13 @@ class Session:
     def check_claims(self, trials: Iterable[object]) -> None:
         """Raise LeaseLost if one of these trials (or ids) was handed out again since; within a transaction."""
         for trial in trials:
-            id, claim = self._find_claim(trial)
+            id, claim = _find_claim(self.log, trial)
             if claim is not None:
                 self.log.check_claim(id, claim)
 
     def renew(self, trial: object) -> None:
         """Start the lease of a pending trial anew, whatever other threads are at."""
-        self.log.renew(*self._find_claim(trial))
-
-    def _find_claim(self, trial: object) -> tuple[int, int | None]:
-        """Which trial a user means by a Trial or an id, and under which claim; None where that is not known."""
-        id, claim = (trial.id, trial.claim) if isinstance(trial, Trial) else (integer(trial, "a trial"), None)
-        return id, claim or self.log.claim_number(id)
+        self.log.renew(*_find_claim(self.log, trial))
 
     def claim(self, n: int) -> list[Trial]:
         """At most n pending trials whose lease has run out, now leased to us; within `ask_transaction`."""
@@ -305,6 +289,27 @@ class Session:
         """Let go of what the log has open, when nobody is at it."""
         with self.writing.held:
             self.log.close()
+
+
+def _find_claim(log: Log, trial: object) -> tuple[int, int | None]:
+    """Which trial a user means by a Trial or an id, and under which claim; None where that is not known."""
+    id, claim = (trial.id, trial.claim) if isinstance(trial, Trial) else (integer(trial, "a trial"), None)
+    return id, claim or log.claim_number(id)
+
+
+def _take_apart(session: Session) -> tuple[Callable[..., Session], tuple[Any, ...]]:
+    """Pickle a run in memory: its setup, its events, and the strategy as it is. The ledger follows from the events.
+
+    A run in a storage refuses: a copy would be a second process that nobody started.
+    """
+    if session.log.durable:
+        raise CopyRefused(
+            "an optimiser must have no storage to be pickled or copied, got one with a storage; open the study "
+            "where it is needed: mfopt.Study.open(storage, name)"
+        )
+    with session.asking.held, session.writing.held:
+        session.refresh()
+        return _revive, (session.setup, list(session.log.read_again()), session._strategist)
 
 
 def _revive(setup: Setup, events: Sequence[Event], strategist: Strategist | None) -> Session:

@@ -13,8 +13,8 @@ from itertools import count as numbers
 import numpy as np
 
 from mfopt.checks import LARGEST, show
-from mfopt.domains.box import Box
 from mfopt.domains.finite import FiniteSet
+from mfopt.domains.product import Product
 from mfopt.protocols import Array
 from mfopt.run.events import Added, Asked, CapitalSet, Event, Told
 from mfopt.run.setup import Setup
@@ -31,7 +31,7 @@ class Fit:
     def __init__(self, setup: Setup) -> None:
         self._costs = [fidelity.cost for fidelity in setup.fidelities]
         self._domain = domain = setup.domain
-        self._known = isinstance(domain, Box | FiniteSet) and not isinstance(domain, MissingDomain)
+        self._known = isinstance(domain, Product | FiniteSet) and not isinstance(domain, MissingDomain)
         self._d = len(domain.names)
         self._dim = None if isinstance(domain, MissingDomain) else domain.dim
         # How many characters are read of x, u and the rest; one more than there may be.
@@ -87,6 +87,8 @@ class Fit:
         inside = np.logical_and.reduce((u >= 0.0) & (u <= 1.0), axis=1)
         if isinstance(self._domain, FiniteSet):
             inside &= self._domain.contains(u)
+        elif isinstance(self._domain, Product):  # discrete parameters at one of their values
+            inside &= np.logical_and.reduce(np.abs(self._domain.snap(u) - u) <= _ROUNDING, axis=1)
         _refuse("u must be a point of X in unit coordinates", seqs, u, inside)
         if not self._known:  # somebody else's domain: its points are its own business
             return
@@ -101,7 +103,7 @@ class Fit:
         """The largest size of each user coordinate."""
         domain = self._domain
         ends = domain.points if domain.points is not None else np.array([[0.0] * domain.dim, [1.0] * domain.dim])
-        scale: Array = np.nanmax(np.abs(domain.decode(ends)), axis=0)
+        scale: Array = np.nan_to_num(np.abs(domain.decode(ends))).max(axis=0)  # NaN where a parameter does not count
         return scale
 
     def _satisfies(self, x: Array) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:

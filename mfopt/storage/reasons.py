@@ -20,11 +20,16 @@ def reason_to_json(reason: Any) -> str:
     kind = type(reason).__name__
     if _KINDS.get(kind) is type(reason):
         try:
-            fields = {key: value for key, value in asdict(reason).items() if value is not None}
+            fields = {key: value for key, value in asdict(reason).items() if not _says_nothing(key, value)}
             return json.dumps({"type": kind, **_to_plain(fields)}, allow_nan=False)
         except TypeError:  # a field that is no plain number or string
             pass
     return json.dumps({"type": "text", "text": str(reason)})
+
+
+def _says_nothing(key: str, value: Any) -> bool:
+    """Whether a field that older versions do not know need not be written."""
+    return value is None or (key in ("far", "lowest") and value == ()) or (key == "worse" and value == "below")
 
 
 def reason_from_json(text: str) -> Any:

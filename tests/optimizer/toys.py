@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from mfopt.errors import Exhausted
+from mfopt.hooks import SnapsPoints
 from mfopt.protocols import Suggestion
 
 
@@ -38,14 +39,17 @@ class RandomSearch:
         cheap = [m for m in range(target) if view.remaining >= costs[m] + costs[-1]]
         m = int(view.rng.choice([*cheap, target]))
         domain = self.problem.domain
+        seen = {(tuple(q.u), q.fidelity) for q in [*view.pending, *self.records]}
         if domain.points is not None and self.problem.noises[m] == 0.0:
-            seen = {(tuple(q.u), q.fidelity) for q in [*view.pending, *self.records]}
             open_ = [(u, k) for k in [*cheap, target] for u in domain.points if (tuple(u), k) not in seen]
             if not open_:
                 raise Exhausted("nothing left")
             u, m = open_[int(view.rng.integers(len(open_)))]
             return Suggestion(u, m, Said())
-        return Suggestion(domain.sample(1, view.rng)[0], m, Said())
+        for u in domain.sample(50, view.rng):
+            if domain.points is not None or (tuple(u), m) not in seen:
+                return Suggestion(u, m, Said())
+        raise Exhausted("nothing left")
 
     def tell(self, record):
         self.records.append(record)
@@ -109,6 +113,7 @@ class RandomMaximiser:
         best = u[np.argmax(acquisition(u))]
         for step in np.geomspace(0.3, 1e-3, 30):
             near = np.clip(best + step * rng.standard_normal((100, domain.dim)), 0.0, 1.0)
+            near = domain.snap(near) if isinstance(domain, SnapsPoints) else near
             near = np.concatenate([best[None], near[domain.contains(near)]])
             best = near[np.argmax(acquisition(near))]
         return best

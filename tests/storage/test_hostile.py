@@ -12,7 +12,7 @@ import zlib
 import numpy as np
 import pytest
 
-from mfopt import Box, FiniteSet, MfoptError, NotAStorage, StorageDamaged, Study
+from mfopt import Box, FiniteSet, Integer, MfoptError, NotAStorage, Real, Space, StorageDamaged, Study
 from mfopt.storage import connect
 from mfopt.storage.rows import EventRow
 from tests.storage.studies import make
@@ -145,6 +145,16 @@ def test_points_outside_of_constraints_and_of_finite_sets_are_refused(tmp_path):
     filled(tmp_path / "set.db", domain=FiniteSet([[1.0], [2.0], [4.0], [8.0]]))
     tamper(tmp_path / "set.db", "UPDATE mfopt_trials SET x = '[3.0]', u = '[0.2]' WHERE id = 2")
     refused(tmp_path / "set.db", "u must be a point of X")
+    space = Space({"n": Integer(1, 5), "k": ["a", "b"], "r": Real(0, 1, when={"k": "a"})})
+    for x, u, match in (
+        ("[3.5, 0, 0.5]", "[0.625, 0.0, 0.5]", "u must be a point of X"),
+        ("[3.0, 1, 0.25]", "[0.5, 1.0, 0.25]", "u must be a point of X"),
+        ("[4.0, 0, 0.5]", "[0.5, 0.0, 0.5]", "x must be the point"),
+    ):
+        file = tmp_path / f"{len(x)}{x[1]}.db"
+        filled(file, domain=space)
+        tamper(file, f"UPDATE mfopt_trials SET x = '{x}', u = '{u}' WHERE id = 2")
+        refused(file, match)
 
 
 def test_points_that_another_machine_would_round_differently_are_accepted(tmp_path):

@@ -1,5 +1,6 @@
 """What a study promises, on both databases."""
 
+import copy
 import json
 import math
 import pickle
@@ -14,6 +15,7 @@ import pytest
 import mfopt
 from mfopt import (
     AlreadyTold,
+    CopyRefused,
     Exhausted,
     FiniteSet,
     InputError,
@@ -259,7 +261,7 @@ def test_many_outcomes_are_told_at_once(either):
         (1, math.nan),
         (1, None),
         (1, 2.0, "fine"),
-        (1, 2.0, "failed"),
+        (1, math.nan, "failed"),
         (0, 2.0),
         (99, 2.0),
         (2, 2.0),
@@ -320,12 +322,13 @@ def test_an_error_of_the_strategy_leaves_no_trial_behind(tmp_path):
     assert [trial.x[1] for trial in trials] == [10 * (k / 100) - 5 for k in (1, 2, 3, 4, 5)]  # a fresh copy was asked
 
 
-def test_a_study_is_pickled_as_its_address(storage):
+def test_a_study_is_not_pickled_and_says_what_to_do(storage):
     opt = make(storage)
     opt.ask()
-    again = pickle.loads(pickle.dumps(opt))
-    assert state(again) == state(opt)
-    assert again.ask().id == 1
+    for copied in (pickle.dumps, copy.deepcopy):
+        with pytest.raises(CopyRefused, match=r"mfopt\.Study\.open"):
+            copied(opt)
+    assert opt.ask().id == 1
 
 
 def test_a_closed_study_opens_itself_again(storage):

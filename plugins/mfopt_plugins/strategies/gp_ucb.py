@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from mfopt_plugins.strategies.ucb.strategy import Mode, UCBStrategy
+from mfopt_plugins.strategies.ucb.options import Mode
+from mfopt_plugins.strategies.ucb.strategy import UCBStrategy
 
 
 class GPUCB(UCBStrategy):

@@ -20,27 +20,23 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from math import inf, isfinite, sqrt
-from numbers import Real
-from typing import Literal
+from math import inf, sqrt
 
 import numpy as np
 
-from mfopt.errors import InputError
 from mfopt.hooks import FullAcquisition, blocks_of
 from mfopt.protocols import Array, Problem, Query, Record, Suggestion, View
 from mfopt.run.reason import Reason
 from mfopt_plugins.method.upper_bound import PlainBound
 from mfopt_plugins.strategies.base.avoid import CAUTION
-from mfopt_plugins.strategies.base.cycle import Cycle, check_initial_capital, incumbent
+from mfopt_plugins.strategies.base.cycle import Cycle, incumbent
 from mfopt_plugins.strategies.base.risk import Risk
 from mfopt_plugins.strategies.ucb.affine import Affine
 from mfopt_plugins.strategies.ucb.doubt import FACTOR, SETTLED, STEPS, Doubt
-from mfopt_plugins.strategies.ucb.schedule import Constants, Given, Practical, Schedule, Theory, require_not_negative
+from mfopt_plugins.strategies.ucb.options import UCBOptions
+from mfopt_plugins.strategies.ucb.schedule import Constants, Given, Practical, Schedule, Theory
 from mfopt_plugins.strategies.ucb.softener import Softener, find_judge
 from mfopt_plugins.strategies.ucb.zeta_checks import ZetaChecks
-
-Mode = Literal["practical", "theory"]
 
 
 @dataclass(frozen=True)
@@ -68,52 +64,8 @@ class _Choice:
         return replace(self, k=k, text=text)
 
 
-@dataclass(eq=False, repr=False)
-class UCBStrategy(Cycle):
-    """The upper confidence bound method on the fidelities that `fidelities` picks.
-
-    The fields are the options of mf-gp-ucb, whose class says what they mean; gp-ucb offers some of them.
-    """
-
-    mode: Mode = "practical"
-    zetas: Sequence[float | None] | None = None
-    gammas: Sequence[float] | None = None
-    initial_capital: float | None = None
-    beta_factor: float = 0.2
-    gamma_shrink: float = 1.0
-    delta: float = 0.1
-    xi: float = 1.0
-    a: float = 1.0
-    b: float = 1.0
-    affine: bool = False
-    doubt: bool = True
-    coupled: bool = True
-    softened: bool = True
-
-    def __post_init__(self) -> None:
-        """Refuse options that make no sense."""
-        if self.mode not in ("practical", "theory"):
-            raise InputError(f'mode must be "practical" or "theory", got {self.mode!r}')
-        for name in ("beta_factor", "gamma_shrink", "delta", "xi", "a", "b"):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, Real):
-                raise InputError(f"{name} must be a number, got {value!r}")
-        for name, value in (("beta_factor", self.beta_factor), ("a", self.a), ("b", self.b)):
-            if not (isfinite(value) and value > 0):
-                raise InputError(f"{name} must be positive and finite, got {value}")
-        if not (isfinite(self.gamma_shrink) and self.gamma_shrink >= 1):
-            raise InputError(f"gamma_shrink must be at least 1, got {self.gamma_shrink}")
-        if not 0 < self.delta < 1:
-            raise InputError(f"delta must lie strictly between 0 and 1, got {self.delta}")
-        if not 0 < self.xi <= 1:
-            raise InputError(f"xi must lie in (0, 1], got {self.xi}")
-        if self.affine and self.mode == "theory":
-            raise InputError(
-                'affine must be False in mode "theory", whose bounds ζ are those of the fidelities themselves'
-            )
-        check_initial_capital(self.initial_capital)
-        require_not_negative("zetas", self.zetas or [])
-        require_not_negative("gammas", self.gammas or [])
+class UCBStrategy(UCBOptions, Cycle):
+    """The upper confidence bound method on the fidelities that `fidelities` picks."""
 
     def fidelities(self, count: int) -> tuple[int, ...]:
         """The fidelities that the method uses, of a problem with `count` of them."""
