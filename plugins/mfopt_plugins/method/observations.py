@@ -24,14 +24,14 @@ GROWTH = 0.1  # of the values of a fidelity, before its outliers are seen anew
 RECENT = 10  # a failed point is avoided until so many outcomes were told after it
 
 
-class Observations:
-    """The outcomes at the fidelities `used`, in the order told; `counts` holds the number of values by position."""
+class Told:
+    """Values by position, as they were told and as they are seen; `counts` holds the number of those seen."""
 
-    def __init__(self, used: Sequence[int], domain: Domain) -> None:
+    def __init__(self, used: Sequence[int], dim: int) -> None:
         self.used = tuple(used)
         self.counts = [0] * len(self.used)
-        self._points, self._dim = domain.points, domain.dim
-        self._nearest = SAME if domain.points is None else 0.0
+        self._dim = dim
+        self._outcomes = 0
         self._size = [0] * len(self.used)  # rows of each of the following
         self._u = [np.empty((16, self._dim)) for _ in self.used]
         self._y = [np.empty(16) for _ in self.used]  # as they are seen
@@ -44,26 +44,6 @@ class Observations:
         self._any_outliers = False
         self._softening: Softening | None = None
         self._seen_at = list(self.counts)  # values when all were last seen anew
-        self._failed: list[tuple[Array, int, int]] = []  # point, position, outcomes told before
-        self._bounds: list[tuple[Array, int, float]] = []  # point, position, what its value cannot exceed
-        self._bounded: list[set[int]] = [set() for _ in self.used]  # rows that are no values but bounds
-        self._outcomes = 0
-        self._repeats: list[list[tuple[int, int]]] = [[] for _ in self.used]  # rows with an earlier row at their point
-        self._row_of: dict[bytes, int] = {}
-
-    def add(self, u: Array, k: int, y: float | None, bound: float | None = None) -> None:
-        """Take an outcome at position k; None for a failed one, whose value may be known to be at most `bound`."""
-        if y is None:
-            self._failed.append((u, k, self._outcomes))
-            if bound is not None:
-                self._bounds.append((u, k, bound))
-        else:
-            known = self._values_at(u, k)
-            if known:
-                self._repeats[k].append((known[0], self._size[k]))
-            self._append(u, k, y)
-        self._outcomes += 1
-        self._use_bounds(k)
 
     def _append(self, u: Array, k: int, y: float) -> None:
         n = self._size[k]
@@ -80,19 +60,6 @@ class Observations:
         self._size[k] = n + 1
         self.counts[k] += seen is not None
         self._outdated |= self._outliers.judge(self._rows_told())
-
-    def _use_bounds(self, k: int) -> None:
-        """Bounds below the best value of position k become rows: the models see no more there. Others say nothing."""
-        if not self._bounds or self.counts[k] == 0:
-            return
-        best = float(self._told[k][: self._size[k]].max())
-        for u, j, bound in self._bounds:
-            if j == k and bound < best:
-                self._bounded[k].add(self._size[k])
-                self._append(u, k, bound)
-        self._bounds = [one for one in self._bounds if not (one[1] == k and one[2] < best)]
-
-    # ------------------------------------------------------------------------------------ how values are seen
 
     def see(self, u: Array, k: int, y: float) -> float | None:
         """A value told for this point at position k, as it is seen; None where it counts as a failure."""
@@ -155,8 +122,6 @@ class Observations:
             self._y[k] = seen
         self._seen_at = list(self.counts)
 
-    # ---------------------------------------------------------------------------------------------- values
-
     def rows(self, k: int) -> tuple[Array, Array]:
         """Points (n, dim) and values (n,) of position k as they are seen, in the order told; bounds among them."""
         n = self._size[k]
@@ -164,6 +129,47 @@ class Observations:
             return self._u[k][:n], self._y[k][:n]
         kept = ~self._far[k][:n]
         return self._u[k][:n][kept], self._y[k][:n][kept]
+
+
+class Observations(Told):
+    """The outcomes at the fidelities `used`, in the order told; `counts` holds the number of values by position."""
+
+    def __init__(self, used: Sequence[int], domain: Domain) -> None:
+        super().__init__(used, domain.dim)
+        self._points = domain.points
+        self._nearest = SAME if domain.points is None else 0.0
+        self._failed: list[tuple[Array, int, int]] = []  # point, position, outcomes told before
+        self._bounds: list[tuple[Array, int, float]] = []  # point, position, what its value cannot exceed
+        self._bounded: list[set[int]] = [set() for _ in self.used]  # rows that are no values but bounds
+        self._repeats: list[list[tuple[int, int]]] = [[] for _ in self.used]  # rows with an earlier row at their point
+        self._row_of: dict[bytes, int] = {}
+
+    def add(self, u: Array, k: int, y: float | None, bound: float | None = None) -> None:
+        """Take an outcome at position k; None for a failed one, whose value may be known to be at most `bound`."""
+        if y is None:
+            self._failed.append((u, k, self._outcomes))
+            if bound is not None:
+                self._bounds.append((u, k, bound))
+        else:
+            known = self._values_at(u, k)
+            if known:
+                self._repeats[k].append((known[0], self._size[k]))
+            self._append(u, k, y)
+        self._outcomes += 1
+        self._use_bounds(k)
+
+    def _use_bounds(self, k: int) -> None:
+        """Bounds below the best value of position k become rows: the models see no more there. Others say nothing."""
+        if not self._bounds or self.counts[k] == 0:
+            return
+        best = float(self._told[k][: self._size[k]].max())
+        for u, j, bound in self._bounds:
+            if j == k and bound < best:
+                self._bounded[k].add(self._size[k])
+                self._append(u, k, bound)
+        self._bounds = [one for one in self._bounds if not (one[1] == k and one[2] < best)]
+
+    # ---------------------------------------------------------------------------------------------- values
 
     def spread(self) -> float:
         """The largest range of values within one fidelity."""
