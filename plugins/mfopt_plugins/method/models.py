@@ -81,8 +81,12 @@ class FidelityModels:
             self.models = list(self._learning.models)
 
     def forget(self) -> None:
-        """Learn everything anew at the next update: the values were softened."""
+        """Learn everything anew at the next update: the values are seen differently, maybe in another unit."""
         self._learning.forget()
+        if self._assumed != self._noises:
+            self._assumed = list(self._noises)
+            self._learning = self._make(self._assumed)
+            self.models = list(self._learning.models)
 
     @contextmanager
     def hallucinate(self, pending: Sequence[Query]) -> Iterator[None]:
