@@ -23,6 +23,9 @@ AGREE = 1e-4  # of the spread: values at the same point that differ by more disa
 GROWTH = 0.1  # of the values of a fidelity, before its outliers are seen anew
 RECENT = 10  # a failed point is avoided until so many outcomes were told after it
 
+NEAR, JUMP = 0.02, 0.25  # points so near in unit coordinates hardly differ by so much of the range without noise
+LATEST = 10  # values that are compared with all others
+
 
 class Told:
     """Values by position, as they were told and as they are seen; `counts` holds the number of those seen."""
@@ -209,6 +212,12 @@ class Observations(Told):
             return None
         limit = AGREE * float(np.ptp(self.rows(k)[1]))
         return all(abs(y[i] - y[j]) <= limit for i, j in repeats)
+
+    def jumps(self, k: int) -> bool:
+        """Whether one of the latest values of position k differs much from that of a near point."""
+        u, y = self.rows(k)
+        apart = np.abs(u[-LATEST:, None, :] - u[None, :, :]).max(axis=2)
+        return bool((np.abs(y[-LATEST:, None] - y[None, :])[apart < NEAR] > JUMP * np.ptp(y)).any())
 
     # ---------------------------------------------------------------------------------------------- points
 
