@@ -10,7 +10,7 @@ PEERS := torch==2.13.0 botorch scikit-optimize optuna
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test lint test-python test-plain test-debug test-dist test-pythons test-oldest traces-record \
-    traces-compare traces-portable faults asan bench figures bench-peers asynchronous stuck noisy lock audit clean
+    traces-compare traces-portable faults asan bench figures bench-peers asynchronous mixed stuck noisy lock audit clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-15s %s\n", $$1, $$2}'
@@ -114,6 +114,9 @@ bench-peers: ## ask time, argmax and regret against the peers, in an environment
 	cd benchmarks && ../build/peers/bin/python peers.py
 	cd benchmarks && ../build/peers/bin/python argmax_quality.py
 	cd benchmarks && ../build/peers/bin/python peers_regret.py
+
+mixed: $(VENV)/ready ## quality and cost of the argmax over spaces with discrete parameters; rewrites benchmarks/RESULTS.md
+	$(BIN)/python benchmarks/mixed_quality.py
 
 stuck: $(VENV)/ready ## one fidelity, twelve functions, 20 seeds: is any stuck in a lesser maximum? rewrites benchmarks/RESULTS.md
 	$(BIN)/python benchmarks/stuck.py

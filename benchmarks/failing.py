@@ -1,19 +1,22 @@
 """Failing evaluations: how much of the capital they take, and what is found nevertheless.
 
-    python benchmarks/failing.py [--seeds 0-9] [--problems NAME ...] [--methods NAME ...] [--only-print]
+    python benchmarks/failing.py [--seeds 0-9] [--problems NAME ...] [--methods NAME ...] [--keep] [--only-print]
 
 Methods: the default strategy, told `failed`; the same, told the worst value so far in place of a failure; random
 search; Optuna's TPE and SMAC3 at the target alone, where they are installed (a failure is Optuna's FAIL, SMAC3's
 crash). Against each stands the regret of the default strategy on the same problem without failures, with the capital
-divided by 1.5.
+divided by 1.5. Results are recorded after every seed; with --keep those recorded before stay, so that methods can be
+measured one after the other, and in other environments.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import math
 from collections.abc import Callable
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import timing  # first: it limits the threads
@@ -22,6 +25,7 @@ import mfopt  # isort: skip
 import numpy as np  # isort: skip
 from failing_problems import Failing, table  # isort: skip
 
+RECORDED = Path(__file__).with_suffix(".json")
 MORE = 1.5  # capital of a problem with failures in units of that without
 LOST, WORSE = 0.2, 2.0  # the most that may be lost on a regional problem; the largest ratio of regrets
 SMALLEST = 1e-3  # of the spread of f: smaller regrets count as this
@@ -143,73 +147,77 @@ METHODS: dict[str, Method] = {
     "Optuna TPE": optuna_tpe,
     "SMAC3": smac3,
 }
+REFERENCE = "no failures"
 NEEDS = {"Optuna TPE": "optuna", "SMAC3": "smac"}
+Runs = dict[str, dict[str, dict[str, list[float]]]]  # by problem, method and seed
 
 
-def measure(case: Failing, method: str, seeds: list[int]) -> list[Run]:
-    """One run per seed."""
-    runs = []
-    for seed in seeds:
+def measure(case: Failing, method: str, seed: int) -> list[float]:
+    """One run, as share lost and regret; JSON knows no infinite regret, so it is -1 there."""
+    if method == REFERENCE:
+        run = without_failures(case, seed)
+    else:
         arena = Arena(case, seed)
         METHODS[method](arena, seed)
-        runs.append(arena.result())
-    return runs
+        run = arena.result()
+    return [run.lost, run.regret if math.isfinite(run.regret) else -1.0]
 
 
-def verdict(case: Failing, runs: list[Run], easy: list[Run]) -> dict[str, Any]:
+def verdict(found: dict[str, list[float]]) -> dict[str, float]:
     """The figures of a problem and a method, over the seeds."""
-    median = max(float(np.median([run.regret for run in runs])), SMALLEST)
-    reference = max(float(np.median([run.regret for run in easy])), SMALLEST)
+    runs = [Run(lost, regret if regret >= 0.0 else math.inf) for lost, regret in found.values()]
     return {
+        "seeds": len(runs),
         "lost": float(np.mean([run.lost for run in runs])),
-        "most lost": max(run.lost for run in runs),
         "without a value": sum(math.isinf(run.regret) for run in runs),
-        "regret": median,
-        "reference": reference,
-        "runs": [list(run) for run in runs],
+        "regret": max(float(np.median([run.regret for run in runs])), SMALLEST),
     }
 
 
-def cell(figures: dict[str, Any], seeds: int) -> str:
+def cell(figures: dict[str, float]) -> str:
     """Share lost, regret, and how many runs have no target value."""
-    none = figures["without a value"]
-    text = f"{100 * figures['lost']:.0f} %, {figures['regret']:.2g}" if none < seeds else "no value"
-    return text + (f" ({none} without)" if 0 < none < seeds else "")
+    none = int(figures["without a value"])
+    text = f"{100 * figures['lost']:.0f} %, {figures['regret']:.2g}" if none < figures["seeds"] else "no value"
+    return text + (f" ({none} without)" if 0 < none < figures["seeds"] else "")
 
 
-def show(results: dict[str, dict[str, dict[str, Any]]], cases: list[Failing], seeds: list[int]) -> str:
+def show(results: Runs, cases: list[Failing]) -> str:
     """The table as Markdown."""
     methods = [name for name in METHODS if any(name in found for found in results.values())]
+    seeds = {name: max(len(found.get(name, ())) for found in results.values()) for name in methods}
     lines = [
         f"mfopt {mfopt.__version__}, `python benchmarks/failing.py`: mean share of the capital lost, and median regret "
-        f"in units of the deviation of f over X (at least {SMALLEST:g}), of {len(seeds)} seeds. The last column is the "
-        f"regret of mf-gp-ucb on the problem without failures at 1/{MORE} of the capital.",
+        f"in units of the deviation of f over X (at least {SMALLEST:g}); seeds: "
+        + ", ".join(f"{name} {count}" for name, count in seeds.items())
+        + f". The last column is the regret of mf-gp-ucb on the problem without failures at 1/{MORE} of the capital. "
+        "The band was made wider after first results had been seen.",
         "",
-        "| problem | | " + " | ".join(methods) + " | no failures |",
+        "| problem | | " + " | ".join(methods) + f" | {REFERENCE} |",
         "|---|---|" + "---|" * (len(methods) + 1),
     ]
     for case in cases:
         found = results[case.name]
-        row = [cell(found[name], len(seeds)) if name in found else "" for name in methods]
-        reference = next(iter(found.values()))["reference"]
-        lines.append(f"| {case.name} | {case.what} | " + " | ".join(row) + f" | {reference:.2g} |")
+        row = [cell(verdict(found[name])) if name in found else "" for name in methods]
+        reference = f"{verdict(found[REFERENCE])['regret']:.2g}" if REFERENCE in found else ""
+        lines.append(f"| {case.name} | {case.what} | " + " | ".join(row) + f" | {reference} |")
     return "\n".join(lines)
 
 
-def judge(results: dict[str, dict[str, dict[str, Any]]], cases: list[Failing]) -> list[str]:
+def judge(results: Runs, cases: list[Failing]) -> list[str]:
     """What the default strategy does not reach."""
     complaints = []
     for case in cases:
-        ours = results[case.name].get("mf-gp-ucb")
-        if ours is None or case.name == "everything":
+        found = results[case.name]
+        if not {"mf-gp-ucb", REFERENCE} <= set(found) or case.name == "everything":
             continue
+        ours, reference = verdict(found["mf-gp-ucb"]), verdict(found[REFERENCE])["regret"]
         if case.regional and ours["lost"] > LOST:
-            complaints.append(f"{case.name}: {100 * ours['lost']:.0f} % of the capital lost")
+            complaints.append(f"- {case.name}: {100 * ours['lost']:.0f} % of the capital lost")
         if ours["without a value"]:
-            complaints.append(f"{case.name}: {ours['without a value']} runs without a target value")
-        if ours["regret"] > WORSE * ours["reference"]:
-            complaints.append(f"{case.name}: regret {ours['regret']:.2g}, without failures {ours['reference']:.2g}")
-    return complaints
+            complaints.append(f"- {case.name}: {ours['without a value']:.0f} runs without a target value")
+        if ours["regret"] > WORSE * reference:
+            complaints.append(f"- {case.name}: regret {ours['regret']:.2g}, without failures {reference:.2g}")
+    return ["Not reached:", "", *complaints] if complaints else ["Every goal is reached."]
 
 
 def main() -> None:
@@ -217,22 +225,31 @@ def main() -> None:
     parser.add_argument("--seeds", default="0-9", help="first and last seed")
     parser.add_argument("--problems", nargs="*", help="names; by default all")
     parser.add_argument("--methods", nargs="*", choices=list(METHODS), help="by default all that are installed")
+    parser.add_argument(
+        "--keep", action="store_true", help="keep what was recorded before, and do not measure it again"
+    )
     parser.add_argument("--only-print", action="store_true", help="do not record")
     arguments = parser.parse_args()
     first, last = (int(part) for part in arguments.seeds.split("-"))
-    seeds = list(range(first, last + 1))
     methods = arguments.methods or [name for name in METHODS if name not in NEEDS or find_spec(NEEDS[name])]
-    cases = [case for case in table() if not arguments.problems or case.name in arguments.problems]
-    results: dict[str, dict[str, dict[str, Any]]] = {}
-    for case in cases:
-        easy = [without_failures(case, seed) for seed in seeds]
-        results[case.name] = {name: verdict(case, measure(case, name, seeds), easy) for name in methods}
-        print(case.name, {name: cell(found, len(seeds)) for name, found in results[case.name].items()}, flush=True)
-    text = "\n".join([show(results, cases, seeds), "", *(judge(results, cases) or ["Every goal is reached."])])
+    if "mf-gp-ucb" in methods:
+        methods = [REFERENCE, *methods]
+    results: Runs = json.loads(RECORDED.read_text())["results"] if arguments.keep else {}
+    for seed in range(first, last + 1):
+        for case in table():
+            if arguments.problems and case.name not in arguments.problems:
+                continue
+            found = results.setdefault(case.name, {})
+            for name in methods:
+                if str(seed) not in found.setdefault(name, {}):
+                    found[name][str(seed)] = measure(case, name, seed)
+        print("seed", seed, flush=True)
+        cases = [case for case in table() if case.name in results]
+        text = "\n".join([show(results, cases), "", *judge(results, cases)])
+        if not arguments.only_print:
+            timing.record("failing", text, {"machine": timing.machine(), "results": results})
     if arguments.only_print:
         print(text)
-    else:
-        timing.record("failing", text, {"machine": timing.machine(), "seeds": seeds, "results": results})
 
 
 if __name__ == "__main__":

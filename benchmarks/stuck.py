@@ -1,10 +1,11 @@
 """One fidelity, functions with several maxima: is any seed stuck in a lesser one? (make stuck)
 
     python stuck.py                     # 20 seeds of every method on every problem; about 5 minutes
-    python stuck.py --seeds 3 --methods gp-ucb
+    python stuck.py --problems Forrester,Branin   # the others keep what is known of them
+    python stuck.py --seeds 3 --methods gp-ucb    # look only
 
 A seed counts as stuck if it ends worse than the median of random search with as many evaluations. All functions are
-maximised. What was found is kept in stuck.json and written into RESULTS.md.
+maximised. What was found is kept in stuck.json and written into RESULTS.md, problem by problem.
 """
 
 from __future__ import annotations
@@ -26,7 +27,9 @@ from numpy import cos, exp, log, pi, sin, sqrt
 import mfopt
 from tools.pages import ROOT, write_section
 
+FILE = Path(__file__).with_suffix(".json")
 METHODS = ("gp-ucb", "gp-pi")
+SEEDS = 20
 SHEKEL_A = np.array([[4, 4, 4, 4], [1, 1, 1, 1], [8, 8, 8, 8], [6, 6, 6, 6], [3, 7, 3, 7]], dtype=float)
 SHEKEL_C = np.array([0.1, 0.2, 0.2, 0.4, 0.4])
 
@@ -126,24 +129,33 @@ def table(regrets: dict[str, dict[str, list[float]]], methods: list[str]) -> str
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seeds", type=int, default=20)
+    parser.add_argument("--seeds", type=int, default=SEEDS)
     parser.add_argument("--methods", default=",".join(METHODS))
     parser.add_argument("--problems", default=",".join(PROBLEMS))
     arguments = parser.parse_args()
-    methods, regrets = arguments.methods.split(","), {}
+    methods = arguments.methods.split(",")
+    kept = (arguments.seeds, tuple(methods)) == (SEEDS, METHODS)  # anything else is for looking at
     for name in arguments.problems.split(","):
-        regrets[name] = {
+        found = {
             method: [run(PROBLEMS[name], method, seed) for seed in range(arguments.seeds)]
             for method in ("random", *methods)
         }
-        print(table({name: regrets[name]}, methods).splitlines()[-1], flush=True)
-    if (arguments.seeds, tuple(methods), len(regrets)) != (20, METHODS, len(PROBLEMS)):
-        return  # a partial run is for looking at
-    Path(__file__).with_suffix(".json").write_text(json.dumps(regrets, indent=1) + "\n")
+        print(table({name: found}, methods).splitlines()[-1], flush=True)
+        if kept:
+            keep(name, found)
+
+
+def keep(name: str, found: dict[str, list[float]]) -> None:
+    """Write what was found of one problem beside what is known of the others."""
+    regrets = json.loads(FILE.read_text()) if FILE.exists() else {}
+    regrets[name] = found
+    regrets = {known: regrets[known] for known in PROBLEMS if known in regrets}
+    FILE.write_text(json.dumps(regrets, indent=1) + "\n")
     made = (
-        f"mfopt {mfopt.__version__}, `make stuck`: simple regret of 20 seeds; stuck: worse than the median of random."
+        f"mfopt {mfopt.__version__}, `make stuck`: simple regret of {SEEDS} seeds, {len(regrets)} of {len(PROBLEMS)}"
+        " problems; stuck: worse than the median of random."
     )
-    write_section(ROOT / "benchmarks" / "RESULTS.md", "stuck", f"{made}\n\n{table(regrets, methods)}")
+    write_section(ROOT / "benchmarks" / "RESULTS.md", "stuck", f"{made}\n\n{table(regrets, list(METHODS))}")
 
 
 if __name__ == "__main__":

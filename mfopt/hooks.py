@@ -93,10 +93,13 @@ def blocks_of(domain: Domain) -> tuple[Block, ...]:
     return tuple(Block(j, j + 1, None) for j in range(domain.dim))
 
 
-def place(domain: Domain, w: Array) -> Array:
-    """Points of the cube (q, dim) from one number in [0, 1] per parameter: its place among the values, where listed."""
+def place(domain: Domain, w: Array, blocks: Sequence[Block] | None = None) -> Array:
+    """Points of the cube (q, dim) from one number in [0, 1] per parameter: its place among the values, where listed.
+
+    `blocks` are those of the domain, from a caller that has kept them: a domain makes them anew each time.
+    """
     u = np.empty((len(w), domain.dim))
-    for k, block in enumerate(blocks_of(domain)):
+    for k, block in enumerate(blocks_of(domain) if blocks is None else blocks):
         if block.levels is None:
             u[:, block.coordinates] = w[:, k : k + 1]
         else:

@@ -28,7 +28,7 @@ class Reason:
     phi: tuple[float, ...] = ()
     gamma: tuple[float, ...] = ()
     bound: str = "upper"
-    far: tuple[int, ...] = ()  # values far below the rest of their fidelity, which count as little below `lowest`
+    far: tuple[int, ...] = ()  # values far below the rest of their fidelity, which count as failures
     lowest: tuple[float, ...] = ()  # the lowest value of the rest
     failure: float | None = None  # the estimated chance that this evaluation fails; None before the first failure
 
@@ -111,7 +111,7 @@ def _show_far(fidelities: tuple[int, ...], far: tuple[int, ...], lowest: tuple[f
     """A line for each fidelity that has values far from the rest."""
     # Studies of older versions have reasons without these fields: the zip is then empty.
     return [
-        f"fidelity {m}: {n} value{'s' * (n > 1)} far {side} the rest count as little worse than {_show(y)}"
+        f"fidelity {m}: {n} value{'s' * (n > 1)} far {side} the rest (whose worst is {_show(y)}), taken as failed"
         for m, n, y in zip(fidelities, far, lowest, strict=False)
         if n
     ]

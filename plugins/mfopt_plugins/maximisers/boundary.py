@@ -3,7 +3,8 @@
 A constraint is known by its answers alone. Near a point x where it stops an ascent with slope g, its boundary is taken
 for a plane t = t_0 + Σ_j s_j h_j over the directions e_j orthogonal to g, t being measured along g; t at h = 0 and at a
 step along each e_j is found by bisection. Its normal is n ∝ g/‖g‖ − Σ_j s_j e_j. An ascent whose slopes have no part
-along n stays in the plane. Where the boundary is curved that is repeated.
+along n stays in the plane; a coordinate at the end of its interval that would leave it is fixed, and n is taken among
+the others. Where the boundary is curved that is repeated.
 """
 
 from __future__ import annotations
@@ -19,8 +20,12 @@ _TIMES = 12
 _STEP = 1e-3  # of a probe, in the cube
 _REACH = 4.0  # steps within which the boundary is looked for
 _HALVINGS = 14
-_DEPTHS = (1e-2, 1e-3, 1e-4, 1e-5, 1e-6)  # how far inside X an ascent along the boundary starts: it may be curved
+_DEPTHS = (1e-2, 1e-3, 1e-4, 1e-5)  # how far inside X an ascent along the boundary starts: it may be curved
+_END = 1e-5  # a coordinate so near the end of its interval is held there
+_PARTS = np.arange(1, 9) / 8  # into which an interval is cut at once
+_CUTS = 8
 _GAIN = 1e-7  # of the spread: less ends it
+_FLAT = 1e-4  # of the spread, per unit of the cube: a slope along the boundary that promises less than that
 
 
 def slide(
@@ -36,27 +41,55 @@ def slide(
         normal = _find_normal(contains, best, np.where(free, slope, 0.0), free)
         if normal is None:
             break
-        before = height
+        normal, kept = _hold(best, slope, normal, free)
+        free, held = kept, free & ~kept
+        if not np.linalg.norm(np.where(free, slope - (slope @ normal) * normal, 0.0)) > _FLAT * spread:
+            break
         for depth in _DEPTHS:
-            inside = np.clip(best - depth * normal, 0.0, 1.0)
-            along, _ = ascend(_without(pieces, normal), inside[None], spread)
-            ends, values = ascend(pieces, along, spread)  # back to the boundary
-            if values[0] > height:
-                best, height = ends[0], float(values[0])
-            if height - before > _GAIN * spread:
+            inside = np.where(held, np.rint(best), np.clip(best - depth * normal, 0.0, 1.0))
+            along, _ = ascend(_without(pieces, normal, free), inside[None], spread)
+            # Where the boundary is curved the whole way may go too far: half of it is tried too.
+            ways = (along[0], 0.5 * (inside + along[0]))
+            ends = np.array([_push(contains, way, normal, 2.0 * depth) for way in ways])
+            values, slants = pieces(ends)
+            top = int(np.argmax(values.min(axis=0)))
+            if values[:, top].min() - height > _GAIN * spread:
+                best, height = ends[top], float(values[:, top].min())
+                heights, slopes = values[:, top : top + 1], slants[:, top : top + 1]
                 break
         else:
             break
-        heights, slopes = pieces(best[None])
     return best, height
 
 
-def _without(pieces: Pieces, normal: Array) -> Pieces:
-    """The same pieces, their slopes without the part along `normal`."""
+def _hold(x: Array, slope: Array, normal: Array, free: BoolArray) -> tuple[Array, BoolArray]:
+    """The normal among the coordinates that do not leave their intervals on the way along the boundary, and these."""
+    while True:
+        along = slope - (slope @ normal) * normal
+        kept = free & ~((x <= _END) & (along < 0.0)) & ~((x >= 1.0 - _END) & (along > 0.0))
+        size = float(np.linalg.norm(normal[kept]))
+        if np.array_equal(kept, free) or not size > 0.0:
+            return normal, kept
+        normal, free = np.where(kept, normal / size, 0.0), kept
+
+
+def _push(contains: Callable[[Array], BoolArray], x: Array, normal: Array, reach: float) -> Array:
+    """The point of X next to its boundary on the way from x along the normal, at most so far."""
+    low, width = 0.0, reach
+    for _ in range(_CUTS):
+        rows = np.clip(x + (low + width * _PARTS)[:, None] * normal, 0.0, 1.0)
+        width /= len(_PARTS)
+        # The first part that leaves X: everything below it is inside.
+        low += width * int(np.argmin(np.append(contains(rows), False)))
+    return np.clip(x + low * normal, 0.0, 1.0)
+
+
+def _without(pieces: Pieces, normal: Array, free: BoolArray) -> Pieces:
+    """The same pieces, their slopes without the part along `normal`, and only in coordinates that are free."""
 
     def projected(points: Array) -> tuple[Array, Array]:
         heights, slopes = pieces(points)
-        return heights, slopes - (slopes @ normal)[:, :, None] * normal
+        return heights, np.where(free, slopes - (slopes @ normal)[:, :, None] * normal, 0.0)
 
     return projected
 

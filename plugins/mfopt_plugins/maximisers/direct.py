@@ -51,20 +51,22 @@ class Direct:
         search = mfopt_core.Direct(dim)
         rows = max(1, full.rows)
         budget = self._budget or min(100 * dim + 2 * t, 2000, max(300, _EVALUATIONS // rows))
+        placed = [np.empty((0, domain.dim))]
         while len(search) <= budget:
             centres = search.centres()
             if len(centres) == 0:
                 break
             points = grid.place(centres) if mixed else centres
+            placed.append(points)
             inside = grid.contains(points) if mixed else domain.contains(points)
             values = np.full(len(centres), -np.inf)
             if inside.any():
                 values[inside] = full.recurring(points[inside])
             search.tell(values)
-        centres, values = search.seen()
+        _, values = search.seen()
         feasible = values > -np.inf
         others = grid.scattered if mixed else scatter(domain)
-        points = np.vstack([grid.place(centres[feasible]) if mixed else centres[feasible], others])
+        points = np.vstack([np.vstack(placed)[feasible], others])
         values = np.concatenate([values[feasible], full.recurring(others)])
         climbs = self._climbs or min(6 + dim, max(3, _ASCENTS // rows))
         if mixed:

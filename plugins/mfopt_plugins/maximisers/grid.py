@@ -38,7 +38,7 @@ class Grid:
 
     def __init__(self, domain: Domain) -> None:
         self.domain = domain
-        self.blocks = blocks_of(domain)
+        self.blocks = self._given = blocks_of(domain)
         self._inside: dict[bytes, bool] = {}
         self._resting: dict[bytes, BoolArray] = {}
         self._conditional: list[Block] = []
@@ -81,7 +81,7 @@ class Grid:
 
     def place(self, w: Array) -> Array:
         """Points of the domain, in X or not, from one number in [0, 1] per parameter: its place among the values."""
-        return self.point(self.round(place(self.domain, w))) if self.mixed else w
+        return self.point(self.round(place(self.domain, w, self._given))) if self.mixed else w
 
     def point(self, v: Array) -> Array:
         """The points of the domain, in X or not, that these rows stand for: with parameters at rest."""
@@ -118,6 +118,8 @@ class Grid:
         """Which rows lie in X; remembered, since constraints on named values are slow and most points come back."""
         if not self.mixed:
             return self.domain.contains(u)
+        if not self.constrained:
+            return np.ones(len(u), dtype=np.bool_)
         keys = keys_of(u, np.arange(u.shape[1]))
         new = {key: i for i, key in enumerate(keys) if key not in self._inside}
         if len(self._inside) + len(new) > _KNOWN:
@@ -148,15 +150,17 @@ class Grid:
 
     @cached_property
     def scattered(self) -> Array:
-        """Random points of X, some of them with numbers and integers with many values at their ends."""
+        """Random points of X, and points with numbers at their ends, half of them with all ordered parameters there."""
         rng = np.random.default_rng(_SEED)
         samples = self.domain.sample(_SAMPLES, rng)
         w = rng.random((_CORNERS, len(self.blocks)))
         starts = [block.start for block in self.real + self.rounded]
         ends = [k for k, block in enumerate(self.blocks) if block.start in starts]
         w[:, ends] = np.rint(w[:, ends])
+        ordered = [k for k, block in enumerate(self.blocks) if block.stop - block.start == 1]
+        w[::2, ordered] = np.rint(w[::2, ordered])
         corners = self.place(w)
-        return np.vstack([samples, corners[self.contains(corners)]])
+        return np.vstack([samples, corners[self.domain.contains(corners)]])
 
     def movable(self, v: Array, relaxed: bool) -> BoolArray:
         """Which coordinates of each row an ascent may move: numbers that are not at rest; `relaxed`: rounded too."""

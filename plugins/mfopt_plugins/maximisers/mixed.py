@@ -2,11 +2,10 @@
 
     1. The best candidates that are apart are ascended from, with all discrete parameters at their values, except that
        integers with many values move with the numbers and are rounded at the end.
-    2. The discrete parameters of the best points are changed one at a time, each to all of its values; where all
-       values have few combinations, to every combination. The best of what was not visited is ascended from, and so
-       on until nothing improves.
-    3. Two parameters of the best point are changed at once. If that improves it, 2. starts again.
-    4. Where X has constraints, the best points are moved along its boundary (boundary.py).
+    2. The discrete parameters of the best points are changed one at a time, each to all of its values (where all
+       values have few combinations, to every combination), and two parameters of the best point at once. Of what was
+       not visited, what is not far below the best is ascended from, and so on until nothing improves.
+    3. Where X has constraints, the best points are moved along its boundary (boundary.py).
 
 Step 2 costs an evaluation per value, the ascents a few evaluations with gradients each: those that cannot become the
 best end after a few steps.
@@ -22,14 +21,15 @@ from mfopt_plugins.maximisers.boundary import slide
 from mfopt_plugins.maximisers.grid import Grid, keys_of
 from mfopt_plugins.maximisers.polish import Pieces, ascend, choose_apart, polish
 
-_MORE = 2  # times as many ascents as a box needs
 _ROUNDS = 12  # of step 2, at most
-_EXPANDED = 12  # points whose parameters are changed in a round
+_EXPANDED = 8  # points whose parameters are changed in a round
 _FAR = 0.5  # in some coordinate: between starts that are far apart
-_SLIDES = 3  # points that are moved along the boundary of X
+_SLIDES = 2  # points that are moved along the boundary of X
 _NEAR = 600  # candidates from which starts are chosen that need not be far apart
-_BEST = 1500  # candidates that are looked at: to start from, and to lend values to parameters at rest
-_PAIRS = 2000  # changes of two parameters at once, at most
+_BEST = 1000  # candidates that are looked at: to start from, and to lend values to parameters at rest
+_PAIRS = 600  # changes of two parameters at once, at most
+_HOPE = 0.3  # of the spread: a changed point that is worse than the best by more is not ascended from
+_AT_ONCE = 100  # rows whose constraints are looked at
 _SEED = 0
 _GAIN = 1e-6  # of the spread: what is better by less is not worth an ascent
 
@@ -40,7 +40,7 @@ class MixedSearch:
     def __init__(self, acquisition: FullAcquisition, grid: Grid, climbs: int, spread: float) -> None:
         self._acquisition = acquisition
         self._grid = grid
-        self._climbs = _MORE * climbs
+        self._climbs = climbs
         self._spread = spread
         self._visited: dict[bytes, float] = {}  # the best value known in each cell of the grid
 
@@ -52,7 +52,7 @@ class MixedSearch:
         # Starts near each other find the best place among good ones, starts far apart find the good ones.
         near = choose_apart(best[:_NEAR], values[order[:_NEAR]], self._climbs)
         far = choose_apart(best, values[order[:_BEST]], self._climbs, _FAR)
-        v = grid.fill(np.unique(np.vstack([near, far]), axis=0), best)
+        v = grid.fill(_distinct(np.vstack([near, far])), best)
         v, heights = self.ascend(v, relaxed=bool(grid.rounded))
         if not heights.max() >= values[order[0]]:  # rounding may lose
             v = np.vstack([v, grid.fill(best[:1], best)])
@@ -63,21 +63,20 @@ class MixedSearch:
         return np.array(grid.point(v[int(np.argmax(heights))][None])[0])
 
     def _exchange(self, v: Array, heights: Array) -> tuple[Array, Array]:
-        """Steps 2 and 3."""
+        """Step 2."""
         grid, expanded, paired = self._grid, set[int](), -1
         rng = np.random.default_rng(_SEED)
         for _ in range(_ROUNDS):
             best = int(np.argmax(heights))
             order = [i for i in np.argsort(-heights, kind="stable")[:_EXPANDED].tolist() if i not in expanded]
-            if order:
-                expanded.update(order)
-                moved = grid.switch(v[order])
-            elif best != paired and len(grid.blocks) > 1:
-                paired = best
-                moved = grid.switch_pairs(v[best : best + 1], _PAIRS, rng)
-            else:
+            if not order and best == paired:
                 break
-            fresh = self._choose(moved)
+            expanded.update(order)
+            moved = grid.switch(v[order]) if order else v[:0]
+            if best != paired and len(grid.blocks) > 1:
+                moved = np.vstack([moved, grid.switch_pairs(v[best : best + 1], _PAIRS, rng)])
+            paired = best
+            fresh = self._choose(moved, heights[best] - _HOPE * self._spread)
             if len(fresh):
                 # The best point is ascended from again, so that ascents which cannot reach it are given up.
                 more, values = self.ascend(np.vstack([v[best], fresh]), relaxed=False)
@@ -86,7 +85,7 @@ class MixedSearch:
         return v, heights
 
     def _slide(self, v: Array, heights: Array) -> tuple[Array, Array]:
-        """Step 4."""
+        """Step 3."""
         order = np.argsort(-heights, kind="stable")[:_SLIDES]
         v, heights = v[order].copy(), heights[order].copy()
         u, movable = self._grid.point(v), self._grid.movable(v, relaxed=False)
@@ -96,22 +95,24 @@ class MixedSearch:
             v[i] = np.where(movable[i], end, v[i])
         return v, heights
 
-    def _choose(self, moved: Array) -> Array:
-        """The best of these rows that lie in X and are better than what is known of their cell, one per cell."""
+    def _choose(self, moved: Array, least: float) -> Array:
+        """The best rows in X, at most one per cell: at least this good, and better than what is known of the cell."""
         u = self._grid.point(moved)
-        u, first = np.unique(u, axis=0, return_index=True)
-        inside = self._contains(u)
-        u, moved = u[inside], moved[first[inside]]
+        first = _first_rows(u)
+        u, moved = u[first], moved[first]
         if len(u) == 0:
             return moved
-        cells, values = self._grid.cells(u), self._acquisition(u)
+        values = self._acquisition(u)
+        order = [i for i in np.argsort(-values, kind="stable").tolist() if values[i] >= least]
         chosen: list[int] = []
-        for i in np.argsort(-values, kind="stable").tolist():
-            if values[i] > self._visited.get(cells[i], -np.inf) + _GAIN * self._spread:
-                self._visited[cells[i]] = float(values[i])
-                chosen.append(i)
-            if len(chosen) == self._climbs:
-                break
+        for start in range(0, len(order), _AT_ONCE):  # constraints are slow: mostly the first are enough
+            some = order[start : start + _AT_ONCE]
+            for i, cell, inside in zip(some, self._grid.cells(u[some]), self._contains(u[some]).tolist(), strict=True):
+                if inside and values[i] > self._visited.get(cell, -np.inf) + _GAIN * self._spread:
+                    self._visited[cell] = float(values[i])
+                    chosen.append(i)
+                    if len(chosen) == self._climbs:
+                        return moved[chosen]
         return moved[chosen]
 
     def ascend(self, v: Array, relaxed: bool) -> tuple[Array, Array]:
@@ -135,16 +136,19 @@ class MixedSearch:
         grid = self._grid
         rounded = [block.start for block in grid.rounded] if relaxed else []
         columns = np.setdiff1d(grid.discrete, rounded)
+        alike = bool((movable == movable[0]).all())
         masks: dict[bytes, BoolArray] = {}  # by the values of discrete parameters, which decide what is at rest
-        for key, mask in zip(keys_of(u, columns), movable, strict=True):
-            masks[key] = mask & masks.get(key, mask)
+        if not alike:
+            for key, mask in zip(keys_of(u, columns), movable, strict=True):
+                masks[key] = mask & masks.get(key, mask)
 
         def pieces(points: Array) -> tuple[Array, Array]:
             heights, slopes = self._acquisition.pieces(points)
-            inside = self._contains(grid.point(grid.round(points)) if relaxed else points)
-            if not inside.all():
-                heights[:, ~inside] = -np.inf
-            mask = np.array([masks[key] for key in keys_of(points, columns)])
+            if grid.constrained:
+                inside = self._contains(grid.point(grid.round(points)) if relaxed else points)
+                if not inside.all():
+                    heights[:, ~inside] = -np.inf
+            mask = movable[0] if alike else np.array([masks[key] for key in keys_of(points, columns)])
             return heights, np.where(mask, slopes, 0.0)
 
         return pieces
@@ -154,15 +158,32 @@ class MixedSearch:
         return self._grid.domain.contains(u) if self._grid.constrained else np.ones(len(u), dtype=np.bool_)
 
 
+def _first_rows(u: Array) -> list[int]:
+    """The number of the first of each set of equal rows."""
+    keys = keys_of(u, np.arange(u.shape[1]))
+    return sorted(dict(zip(reversed(keys), range(len(keys) - 1, -1, -1), strict=True)).values())
+
+
+def _distinct(u: Array) -> Array:
+    """The same rows, each once."""
+    return u[_first_rows(u)]
+
+
 def refine(acquisition: FullAcquisition, grid: Grid, candidates: Array, values: Array, climbs: int) -> Array:
     """A point of X at least as good as the best of `candidates` (q, dim), which lie in X and have these values."""
     if not grid.mixed:
         return polish(acquisition, grid.domain, candidates, values, climbs)
+    found = _search(acquisition, grid, candidates, values, climbs)
+    if not (grid.constrained or grid.domain.contains(found[None])[0]):
+        grid.constrained = True  # points outside X are so rare that none had been seen
+        inside = grid.contains(candidates)
+        found = _search(acquisition, grid, candidates[inside], values[inside], climbs)
+    return found
+
+
+def _search(acquisition: FullAcquisition, grid: Grid, candidates: Array, values: Array, climbs: int) -> Array:
+    """The same for a mixed domain; outside X where the grid is wrongly taken for unconstrained."""
     spread = float(np.ptp(values))
     if not spread > 0.0:
         return np.array(candidates[int(np.argmax(values))])
-    found = MixedSearch(acquisition, grid, climbs, spread).run(candidates, values)
-    if not (grid.constrained or grid.domain.contains(found[None])[0]):
-        grid.constrained = True  # points outside X are so rare that none had been seen
-        found = MixedSearch(acquisition, grid, climbs, spread).run(candidates, values)
-    return found
+    return MixedSearch(acquisition, grid, climbs, spread).run(candidates, values)

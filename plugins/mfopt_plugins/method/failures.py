@@ -20,12 +20,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 from scipy.linalg import cho_solve, cholesky, solve_triangular
+from scipy.spatial.distance import cdist
 
 from mfopt.protocols import Array
 from mfopt_plugins.method.observations import Observations
+
+IntArray: TypeAlias = npt.NDArray[np.intp]
 
 HOPE, FEAR = 0.5, -0.3  # deviations by which the label is taken for lower than its mean while little, or much, was lost
 LOST = (0.05, 0.15)  # little and much: the share of all costs that failures took beyond those at random
@@ -45,7 +50,7 @@ _SHORTEST, _LONGEST = 0.02, 20.0
 _PASSES = 2  # over all numbers that are chosen
 _PRIOR = 3.0  # outcomes for which the prior s = 1 counts
 _GROWTH, _FEW = 1.2, 12  # of the outcomes, before the choice is made again; up to a few at every one
-_LEARN, _KEEP = 150, 400  # rows that the choice is made from, and that the posterior is conditioned on, at most
+_LEARN, _KEEP = 100, 400  # rows that the choice is made from, and that the posterior is conditioned on, at most
 
 
 @dataclass(frozen=True)
@@ -83,25 +88,64 @@ class FailureModel:
         outcomes = self._observations.outcomes
         if not self.active or outcomes == self._seen:
             return
-        self._seen = outcomes
-        self._u, self._k, labels = self._labels(_KEEP)
-        works = labels < 0
         # As long as everything fails no length-scale says more than another.
-        if works.any() and (outcomes >= _GROWTH * self._learnt or outcomes <= _FEW):
+        works = outcomes > self._observations.failed
+        if works and (outcomes >= _GROWTH * self._learnt or outcomes <= _FEW):
             self._learnt = outcomes
             self._theta = self._choose()
-        theta, residual = self._theta, labels + 1.0
-        factor = cholesky(_covariance(self._u, self._k, theta), lower=True, check_finite=False)
-        self._weights = cho_solve((factor, True), residual, check_finite=False)
-        self._inverse = cho_solve((factor, True), np.eye(len(residual)), check_finite=False)
+            self._condition()
+        elif self._seen == 0:
+            self._condition()
+        else:
+            self._extend()
+        self._seen = outcomes
+        residual = self._labels + 1.0
+        self._weights = self._inverse @ residual
         self._scale = (float(residual @ self._weights) + _PRIOR) / (len(residual) + _PRIOR)
-        if works.any():
-            others = labels - self._weights / np.diag(self._inverse)  # each label as the rest predicts it
-            self.base = float(np.clip(0.5 * (1.0 + np.median(others[works])), 0.0, _AT_RANDOM))
-            lost = self._lost() - self.base
-            self.hope = float(np.interp(lost, LOST, (HOPE, FEAR)))
-            if lost < TOO_MUCH and any(self.tells(k) for k in range(len(self._costs) - 1)):
-                self.hope = max(self.hope, 0.0)  # a failure is found out at little cost
+        # By position: the coupling of each outcome, its part in the mean, and the mean far away from all of them.
+        self._coupling = _couplings(self._theta, np.arange(len(self._costs))[:, None] - self._k)
+        self._pull = self._coupling * self._weights
+        self._far = LEVEL * self._pull.sum(axis=1) - 1.0
+        if works:
+            self._judge()
+
+    def _condition(self) -> None:
+        """The inverse covariance of all outcomes, or of a choice of many."""
+        self._taken = self._counts()
+        self._u, self._k, self._labels = self._rows(_KEEP)
+        self._z = self._u / self._theta.lengths
+        factor = cholesky(_covariance(self._u, self._k, self._theta), lower=True, check_finite=False)
+        self._inverse = cho_solve((factor, True), np.eye(len(factor)), check_finite=False)
+
+    def _extend(self) -> None:
+        """The same with the outcomes told since, one after the other."""
+        failed, *worked = self._taken
+        fresh = [(u, k, 1.0) for u, k in self._observations.failures()[failed:]]
+        for k, count in enumerate(worked):
+            fresh += [(u, k, -1.0) for u in self._observations.worked(k)[0][count:]]
+        self._taken = self._counts()
+        for u, k, label in fresh:
+            z = u / self._theta.lengths
+            cross = _couplings(self._theta, k - self._k) * (LEVEL + np.exp(-cdist(self._z, z[None])[:, 0]))
+            part = self._inverse @ cross
+            rest = 1.0 + LEVEL + self._theta.noise - cross @ part
+            n = len(part)
+            inverse = np.empty((n + 1, n + 1))
+            inverse[:n, :n] = self._inverse + np.outer(part, part / rest)
+            inverse[n, :n] = inverse[:n, n] = -part / rest
+            inverse[n, n] = 1.0 / rest
+            self._inverse = inverse
+            self._u, self._z = np.vstack([self._u, u]), np.vstack([self._z, z])
+            self._k, self._labels = np.append(self._k, k), np.append(self._labels, label)
+
+    def _judge(self) -> None:
+        """What fails anyway, and how much hope the losses leave."""
+        others = self._labels - self._weights / np.diag(self._inverse)  # each label as the rest predicts it
+        self.base = float(np.clip(0.5 * (1.0 + np.median(others[self._labels < 0])), 0.0, _AT_RANDOM))
+        lost = self._lost() - self.base
+        self.hope = float(np.interp(lost, LOST, (HOPE, FEAR)))
+        if lost < TOO_MUCH and any(self.tells(k) for k in range(len(self._costs) - 1)):
+            self.hope = max(self.hope, 0.0)  # a failure is found out at little cost
 
     def _lost(self) -> float:
         """The share of all costs that went to failures."""
@@ -113,7 +157,7 @@ class FailureModel:
 
     def probability(self, u: Array, k: int) -> Array:
         """The chance of failure at the rows of u, at position k."""
-        mean = self._cross(u, k)[0] @ self._weights - 1.0
+        mean = np.exp(-cdist(u / self._theta.lengths, self._z)) @ self._pull[k] + self._far[k]
         return np.asarray(np.clip(0.5 * (1.0 + mean), 0.0, 1.0))
 
     def is_likely(self, u: Array, k: int) -> bool:
@@ -125,42 +169,55 @@ class FailureModel:
         top = len(self._costs) - 1
         return bool(self._theta.coupling ** (top - k) >= ALIKE and self._costs[k] < CHEAP * self._costs[top])
 
-    def excess(self, u: Array, k: int, hope: float | None = None) -> tuple[Array, Array]:
-        """By how much the label at (u, k), taken as μ − hope · σ, lies above a threshold, and the gradient; 0 below it.
+    def excess(self, u: Array, positions: Sequence[int], hope: float | None = None) -> Array:
+        """By how much the labels at the rows of u, one row per position, lie above a threshold; 0 below it.
 
-        The threshold is 0, an even chance; it falls where hope is negative, but stays above the places where it mostly
-        works.
+        A label is taken as μ − hope · σ. The threshold is 0, an even chance; it falls where hope is negative, but stays
+        above the places where it mostly works.
         """
-        hope = self.hope if hope is None else hope
-        cross, steps = self._cross(u, k)
-        threshold = max(TIGHTER * min(hope, 0.0), 2.0 * self.base - 1.0 + ABOVE)
-        level = cross @ self._weights - 1.0 - threshold
-        value, slope = np.zeros(len(u)), np.zeros_like(u)
-        widest = np.sqrt(self._scale * (1.0 + LEVEL))
-        near = np.flatnonzero(level > min(hope, 0.0) * widest)  # σ is worth its cost only where it may matter
-        if len(near) == 0:
-            return value, slope
-        cross, steps = cross[near], steps[near]
-        half = cross @ self._inverse
-        var = self._scale * (1.0 + LEVEL - np.einsum("ij,ij->i", half, cross))
-        sigma = np.sqrt(np.maximum(var, 1e-12))
-        value[near] = np.maximum(level[near] - hope * sigma, 0.0)
-        # ∂ e^−r_i = −steps_i (u − u_i)/ℓ², and ∂σ = −s half · ∂cross/σ
-        pull = steps * (self._weights + (hope * self._scale / sigma)[:, None] * half)
-        slope[near] = -(pull.sum(axis=1)[:, None] * u[near] - pull @ self._u) / self._theta.lengths**2
-        slope[value <= 0.0] = 0.0
-        return value, slope
+        return self._excess(u, positions, hope, None)
 
-    def _cross(self, u: Array, k: int) -> tuple[Array, Array]:
-        """Kernel between the rows of u at position k and the outcomes, and e^−r/r (0 at an outcome itself)."""
-        coupling = self._theta.coupling ** np.abs(k - self._k)
-        r = _distances(u, self._u, self._theta.lengths)
-        decay = coupling * np.exp(-r)
-        return LEVEL * coupling + decay, decay / np.where(r > 0.0, r, np.inf)
+    def excess_gradient(self, u: Array, positions: Sequence[int], hope: float | None = None) -> tuple[Array, Array]:
+        """The same with the gradients (positions, rows, dim)."""
+        slopes = np.zeros((len(positions), *u.shape))
+        return self._excess(u, positions, hope, slopes), slopes
+
+    def _excess(self, u: Array, positions: Sequence[int], hope: float | None, slopes: Array | None) -> Array:
+        """The excess; its gradients are written into `slopes`."""
+        hope = self.hope if hope is None else hope
+        distances = cdist(u / self._theta.lengths, self._z)
+        decay = np.exp(-distances)
+        threshold = max(TIGHTER * min(hope, 0.0), 2.0 * self.base - 1.0 + ABOVE)
+        lowest = min(hope, 0.0) * np.sqrt(self._scale * (1.0 + LEVEL))  # σ is worth its cost only where it may matter
+        values = np.zeros((len(positions), len(u)))
+        for i, k in enumerate(positions):
+            level = decay @ self._pull[k] + (self._far[k] - threshold)
+            near = np.flatnonzero(level > lowest)
+            if len(near) == 0:
+                continue
+            coupling = self._coupling[k]
+            cross = coupling * (LEVEL + decay[near])
+            half = cross @ self._inverse
+            var = self._scale * (1.0 + LEVEL - np.einsum("ij,ij->i", half, cross))
+            sigma = np.sqrt(np.maximum(var, 1e-12))
+            values[i, near] = np.maximum(level[near] - hope * sigma, 0.0)
+            if slopes is None:
+                continue
+            # ∂ e^−r_i = −e^−r_i (z − z_i)/(r_i ℓ), 0 at an outcome itself, and ∂σ = −s half · ∂cross/σ
+            r = distances[near]
+            steps = coupling * decay[near] / np.where(r > 0.0, r, np.inf)
+            pull = steps * (self._weights + (hope * self._scale / sigma)[:, None] * half)
+            slope = pull @ self._u - pull.sum(axis=1)[:, None] * u[near]
+            slopes[i, near] = np.where(values[i, near] > 0.0, 1.0, 0.0)[:, None] * slope / self._theta.lengths**2
+        return values
 
     # -------------------------------------------------------------------------------------------- learning
 
-    def _labels(self, most: int) -> tuple[Array, Array, Array]:
+    def _counts(self) -> list[int]:
+        """Failures, and values by position."""
+        return [self._observations.failed, *(len(self._observations.worked(k)[0]) for k in range(len(self._costs)))]
+
+    def _rows(self, most: int) -> tuple[Array, IntArray, Array]:
         """Points, positions and labels; of many the last failures, and values evenly spread over the run."""
         failures = self._observations.failures()[-(most // 2) :]
         points, positions = [u[None] for u, _ in failures], [k for _, k in failures]
@@ -175,7 +232,7 @@ class FailureModel:
 
     def _choose(self) -> _Theta:
         """Climb from the present choice: one number after the other to the best of its neighbours."""
-        u, k, labels = self._labels(_LEARN)
+        u, k, labels = self._rows(_LEARN)
 
         def judge(theta: _Theta) -> float:
             steps = np.log(theta.lengths / (_TYPICAL * np.sqrt(self._dim)))
@@ -210,18 +267,16 @@ def _scale_lengths(theta: _Theta, scale: Array) -> _Theta:
     return replace(theta, lengths=np.clip(theta.lengths * scale, _SHORTEST, _LONGEST))
 
 
-def _distances(a: Array, b: Array, lengths: Array) -> Array:
-    """r: ‖(a_i − b_j)/ℓ‖, by differences."""
-    squares = np.zeros((len(a), len(b)))
-    for j, length in enumerate(lengths):
-        squares += np.square((a[:, j, None] - b[None, :, j]) / length)
-    return np.sqrt(squares)
+def _couplings(theta: _Theta, gaps: IntArray) -> Array:
+    """ρ^|gap| for gaps between positions."""
+    gaps = np.abs(gaps)
+    return np.asarray((theta.coupling ** np.arange(int(gaps.max(initial=0)) + 1))[gaps])
 
 
-def _covariance(u: Array, k: Array, theta: _Theta) -> Array:
+def _covariance(u: Array, k: IntArray, theta: _Theta) -> Array:
     """Of the labels at the rows of u, at the positions k, in units of s."""
-    coupling = theta.coupling ** np.abs(k[:, None] - k[None, :])
-    matrix = coupling * (LEVEL + np.exp(-_distances(u, u, theta.lengths)))
+    z = u / theta.lengths
+    matrix = _couplings(theta, k[:, None] - k) * (LEVEL + np.exp(-cdist(z, z)))
     matrix[np.diag_indices_from(matrix)] += theta.noise
     return np.asarray(matrix)
 

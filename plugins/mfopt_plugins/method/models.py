@@ -81,8 +81,12 @@ class FidelityModels:
             self.models = list(self._learning.models)
 
     def forget(self) -> None:
-        """Learn everything anew at the next update: the values were softened."""
+        """Learn everything anew at the next update: the values are seen differently, maybe in another unit."""
         self._learning.forget()
+        if self._assumed != self._noises:
+            self._assumed = list(self._noises)
+            self._learning = self._make(self._assumed)
+            self.models = list(self._learning.models)
 
     @contextmanager
     def hallucinate(self, pending: Sequence[Query]) -> Iterator[None]:
@@ -132,10 +136,10 @@ class FidelityModels:
         return bool(self._learnt_noise(k) <= NOISELESS * np.var(self.observations.rows(k)[1]))
 
     def may_be_noisy(self, k: int) -> bool:
-        """Whether the model of position k has learnt a noise that no point told twice has confirmed or refuted."""
+        """Whether a noise was learnt at position k, or its values jump, and no point told twice has settled it."""
         if self._noises[k] is not None or self.observations.counts[k] < ENOUGH or not self._learning.has_learnt(k):
             return False
-        return self.observations.is_repeatable(k) is None and self.is_noisy(k)
+        return self.observations.is_repeatable(k) is None and (self.is_noisy(k) or self.observations.jumps(k))
 
     def is_noisy(self, k: int) -> bool:
         """Whether values of position k are noisy beyond doubt.
@@ -149,6 +153,13 @@ class FidelityModels:
             return True
         largest = max(float(np.var(self.observations.rows(j)[1])) for j, n in enumerate(self.observations.counts) if n)
         return self._learnt_noise(k) > NOISELESS * largest
+
+    def noise_is_certain(self) -> bool:
+        """Whether a fidelity is noisy because it was said, or because values of one point differ."""
+        return any(
+            self.observations.is_repeatable(k) is False if known is None else known > 0
+            for k, known in enumerate(self._noises)
+        )
 
     def noise(self, k: int) -> float:
         """The noise variance at position k: known, or learnt; 0 where the fidelity passes for noiseless."""

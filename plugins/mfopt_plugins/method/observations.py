@@ -4,7 +4,8 @@ The fidelities that a method uses are numbered by position k = 0..K−1, the las
 coordinates. On a finite set a point is one of its rows; on a box two points that differ by at most SAME
 (mfopt/protocols.py) in every coordinate are the same point.
 
-Outliers are not seen as they were told (outliers.py), nor is anything where the method asks for a softening.
+Values far below the rest count as failures, and refuted ones of a cheap fidelity are not seen as they were told
+(outliers.py), nor is anything where the method asks for a softening.
 """
 
 from __future__ import annotations
@@ -22,27 +23,127 @@ AGREE = 1e-4  # of the spread: values at the same point that differ by more disa
 GROWTH = 0.1  # of the values of a fidelity, before its outliers are seen anew
 RECENT = 10  # a failed point is avoided until so many outcomes were told after it
 
+NEAR, JUMP = 0.02, 0.25  # points so near in unit coordinates hardly differ by so much of the range without noise
+LATEST = 10  # values that are compared with all others
 
-class Observations:
-    """The outcomes at the fidelities `used`, in the order told; `counts` holds the number of values by position."""
 
-    def __init__(self, used: Sequence[int], domain: Domain) -> None:
+class Told:
+    """Values by position, as they were told and as they are seen; `counts` holds the number of those seen."""
+
+    def __init__(self, used: Sequence[int], dim: int) -> None:
         self.used = tuple(used)
         self.counts = [0] * len(self.used)
-        self._points, self._dim = domain.points, domain.dim
-        self._nearest = SAME if domain.points is None else 0.0
+        self._dim = dim
+        self._outcomes = 0
+        self._size = [0] * len(self.used)  # rows of each of the following
         self._u = [np.empty((16, self._dim)) for _ in self.used]
         self._y = [np.empty(16) for _ in self.used]  # as they are seen
         self._told = [np.empty(16) for _ in self.used]
+        self._far = [np.zeros(16, dtype=np.bool_) for _ in self.used]  # values that count as failures
+        self._when: list[list[int]] = [[] for _ in self.used]  # outcomes told before
+        self._any_far = False
         self._outliers = Outliers(len(self.used))
         self._outdated = False  # whether other values are outliers than when all were last seen
         self._any_outliers = False
         self._softening: Softening | None = None
         self._seen_at = list(self.counts)  # values when all were last seen anew
+
+    def _append(self, u: Array, k: int, y: float) -> None:
+        n = self._size[k]
+        if n == len(self._y[k]):  # capacity doubles, so that a row costs O(1) amortised
+            self._u[k] = np.concatenate([self._u[k], np.empty_like(self._u[k])])
+            self._y[k] = np.concatenate([self._y[k], np.empty_like(self._y[k])])
+            self._told[k] = np.concatenate([self._told[k], np.empty_like(self._told[k])])
+            self._far[k] = np.concatenate([self._far[k], np.zeros_like(self._far[k])])
+        self._outliers.note(u, k, y, self._rows_told())
+        seen = self.see(u, k, y)
+        self._u[k][n], self._told[k][n], self._y[k][n], self._far[k][n] = u, y, seen or 0.0, seen is None
+        self._when[k].append(self._outcomes)
+        self._any_far |= seen is None
+        self._size[k] = n + 1
+        self.counts[k] += seen is not None
+        self._outdated |= self._outliers.judge(self._rows_told())
+
+    def see(self, u: Array, k: int, y: float) -> float | None:
+        """A value told for this point at position k, as it is seen; None where it counts as a failure."""
+        if not self._any_outliers:
+            return y if self._softening is None else self._softening.value(y)
+        value = np.array([y])
+        return None if self._outliers.find_far(k, value)[0] else float(self._see(k, u[None], value)[0])
+
+    def soften(self, softening: Softening | None) -> None:
+        """See all values through `softening` from now on; None: no more."""
+        self._softening = softening
+        self._see_all()
+
+    def update_outliers(self) -> bool:
+        """See all values anew if there are other outliers now; True if so. Then values are not softened any more."""
+        if not self._outdated:
+            return False
+        self._outdated, self._any_outliers = False, True
+        for k, n in enumerate(self._size):
+            self._far[k][:n] = self._outliers.find_far(k, self._told[k][:n])
+            self.counts[k] = n - self.count_far(k)
+        self._any_far = any(self.count_far(k) for k in range(len(self.used)))
+        self.soften(None)  # a softening was chosen for the values as they were seen
+        return True
+
+    def refresh_outliers(self) -> bool:
+        """See refuted values anew where the values have grown by GROWTH; True if that was done."""
+        if not self._any_outliers:
+            return False
+        due = [n >= (1 + GROWTH) * before for n, before in zip(self.counts, self._seen_at, strict=True)]
+        out = [self._outliers.find_refuted(k, y).any() for k, (_, y) in enumerate(self._rows_told())]
+        if not any(a and b for a, b in zip(due, out, strict=True)):
+            return False
+        self._see_all()
+        return True
+
+    def count_far(self, k: int) -> int:
+        """Number of values at position k that lie far below the rest, and count as failures."""
+        return int(self._far[k][: self._size[k]].sum())
+
+    def lowest(self, k: int) -> float:
+        """The lowest value at position k that does not lie far below the rest, as it was told; NaN without values."""
+        n = self._size[k]
+        return float(self._told[k][:n][~self._far[k][:n]].min()) if n else nan
+
+    def _rows_told(self) -> list[Rows]:
+        return [(self._u[k][:n], self._told[k][:n]) for k, n in enumerate(self._size)]
+
+    def _see(self, k: int, u: Array, y: Array) -> Array:
+        n, seen = self._size[k], y
+        if self._any_outliers:
+            seen = self._outliers.see(k, u, y, (self._u[k][:n], self._told[k][:n]))
+        return seen if self._softening is None else self._softening(seen)
+
+    def _see_all(self) -> None:
+        for k, n in enumerate(self._size):
+            seen = np.zeros_like(self._y[k])
+            kept = np.flatnonzero(~self._far[k][:n])
+            seen[kept] = self._see(k, self._u[k][kept], self._told[k][kept])
+            self._y[k] = seen
+        self._seen_at = list(self.counts)
+
+    def rows(self, k: int) -> tuple[Array, Array]:
+        """Points (n, dim) and values (n,) of position k as they are seen, in the order told; bounds among them."""
+        n = self._size[k]
+        if n == self.counts[k]:
+            return self._u[k][:n], self._y[k][:n]
+        kept = ~self._far[k][:n]
+        return self._u[k][:n][kept], self._y[k][:n][kept]
+
+
+class Observations(Told):
+    """The outcomes at the fidelities `used`, in the order told; `counts` holds the number of values by position."""
+
+    def __init__(self, used: Sequence[int], domain: Domain) -> None:
+        super().__init__(used, domain.dim)
+        self._points = domain.points
+        self._nearest = SAME if domain.points is None else 0.0
         self._failed: list[tuple[Array, int, int]] = []  # point, position, outcomes told before
         self._bounds: list[tuple[Array, int, float]] = []  # point, position, what its value cannot exceed
         self._bounded: list[set[int]] = [set() for _ in self.used]  # rows that are no values but bounds
-        self._outcomes = 0
         self._repeats: list[list[tuple[int, int]]] = [[] for _ in self.used]  # rows with an earlier row at their point
         self._row_of: dict[bytes, int] = {}
 
@@ -55,98 +156,23 @@ class Observations:
         else:
             known = self._values_at(u, k)
             if known:
-                self._repeats[k].append((known[0], self.counts[k]))
+                self._repeats[k].append((known[0], self._size[k]))
             self._append(u, k, y)
         self._outcomes += 1
         self._use_bounds(k)
-
-    def _append(self, u: Array, k: int, y: float) -> None:
-        n = self.counts[k]
-        if n == len(self._y[k]):  # capacity doubles, so that a row costs O(1) amortised
-            self._u[k] = np.concatenate([self._u[k], np.empty_like(self._u[k])])
-            self._y[k] = np.concatenate([self._y[k], np.empty_like(self._y[k])])
-            self._told[k] = np.concatenate([self._told[k], np.empty_like(self._told[k])])
-        self._outliers.note(u, k, y, self._rows_told())
-        self._u[k][n], self._told[k][n], self._y[k][n] = u, y, self.see(u, k, y)
-        self.counts[k] = n + 1
-        self._outdated |= self._outliers.judge(self._rows_told())
 
     def _use_bounds(self, k: int) -> None:
         """Bounds below the best value of position k become rows: the models see no more there. Others say nothing."""
         if not self._bounds or self.counts[k] == 0:
             return
-        best = float(self._told[k][: self.counts[k]].max())
+        best = float(self._told[k][: self._size[k]].max())
         for u, j, bound in self._bounds:
             if j == k and bound < best:
-                self._bounded[k].add(self.counts[k])
+                self._bounded[k].add(self._size[k])
                 self._append(u, k, bound)
         self._bounds = [one for one in self._bounds if not (one[1] == k and one[2] < best)]
 
-    # ------------------------------------------------------------------------------------ how values are seen
-
-    def see(self, u: Array, k: int, y: float) -> float:
-        """A value told for this point at position k, as it is seen."""
-        if not self._any_outliers:
-            return y if self._softening is None else self._softening.value(y)
-        return float(self._see(k, u[None], np.array([y]))[0])
-
-    def soften(self, softening: Softening | None) -> None:
-        """See all values through `softening` from now on; None: no more."""
-        self._softening = softening
-        self._see_all()
-
-    def update_outliers(self) -> bool:
-        """See all values anew if there are other outliers now; True if so. Then values are not softened any more."""
-        if not self._outdated:
-            return False
-        self._outdated, self._any_outliers = False, True
-        self.soften(None)  # a softening was chosen for the values as they were seen
-        return True
-
-    def refresh_outliers(self) -> bool:
-        """See outliers anew where the values have grown by GROWTH; True if that was done."""
-        if not self._any_outliers:
-            return False
-        due = [n >= (1 + GROWTH) * before for n, before in zip(self.counts, self._seen_at, strict=True)]
-        out = [self._outliers.find(k, y).any() for k, (_, y) in enumerate(self._rows_told())]
-        if not any(a and b for a, b in zip(due, out, strict=True)):
-            return False
-        self._see_all()
-        return True
-
-    def count_far(self, k: int) -> int:
-        """Number of values at position k that lie far below the rest."""
-        if not self._any_outliers:
-            return 0
-        return int(self._outliers.find_far(k, self._told[k][: self.counts[k]]).sum())
-
-    def lowest(self, k: int) -> float:
-        """The lowest value at position k that does not lie far below the rest, as it was told; NaN without values."""
-        y = self._told[k][: self.counts[k]]
-        return float(y[~self._outliers.find_far(k, y)].min()) if len(y) else nan
-
-    def _rows_told(self) -> list[Rows]:
-        return [(self._u[k][:n], self._told[k][:n]) for k, n in enumerate(self.counts)]
-
-    def _see(self, k: int, u: Array, y: Array) -> Array:
-        n, seen = self.counts[k], y
-        if self._any_outliers:
-            seen = self._outliers.see(k, u, y, (self._u[k][:n], self._told[k][:n]))
-        return seen if self._softening is None else self._softening(seen)
-
-    def _see_all(self) -> None:
-        for k, n in enumerate(self.counts):
-            seen = np.empty_like(self._y[k])
-            seen[:n] = self._see(k, self._u[k][:n], self._told[k][:n])
-            self._y[k] = seen
-        self._seen_at = list(self.counts)
-
     # ---------------------------------------------------------------------------------------------- values
-
-    def rows(self, k: int) -> tuple[Array, Array]:
-        """Points (n, dim) and values (n,) of position k as they are seen, in the order told; bounds among them."""
-        n = self.counts[k]
-        return self._u[k][:n], self._y[k][:n]
 
     def spread(self) -> float:
         """The largest range of values within one fidelity."""
@@ -163,25 +189,35 @@ class Observations:
     def value(self, u: Array, k: int) -> float | None:
         """The last value told for this point at position k, as it is seen."""
         known = self._values_at(u, k)
-        return float(self.rows(k)[1][known[-1]]) if known else None
+        return float(self._y[k][known[-1]]) if known else None
 
     def _values_at(self, u: Array, k: int) -> list[int]:
-        """The rows of position k with a value at this point."""
-        return [int(i) for i in np.flatnonzero(self.same(self.rows(k)[0], u)) if i not in self._bounded[k]]
+        """Which of all that was told at position k are values at this point."""
+        here = self.same(self._u[k][: self._size[k]], u) & ~self._far[k][: self._size[k]]
+        return [int(i) for i in np.flatnonzero(here) if i not in self._bounded[k]]
 
     def worked(self, k: int) -> tuple[Array, Array]:
         """The rows of position k without bounds: points that have a value."""
-        points, values = self.rows(k)
-        bounds = sorted(self._bounded[k])
-        return (np.delete(points, bounds, axis=0), np.delete(values, bounds)) if bounds else (points, values)
+        if not self._bounded[k]:
+            return self.rows(k)
+        kept = ~self._far[k][: self._size[k]]
+        kept[sorted(self._bounded[k])] = False
+        return self._u[k][: len(kept)][kept], self._y[k][: len(kept)][kept]
 
     def is_repeatable(self, k: int) -> bool | None:
         """Whether values of position k told for the same point agree; None where no point was told twice."""
-        _, y = self.rows(k)
-        if not self._repeats[k]:
+        y, far = self._y[k], self._far[k]
+        repeats = [(i, j) for i, j in self._repeats[k] if not (far[i] or far[j])]
+        if not repeats:
             return None
-        limit = AGREE * float(np.ptp(y))
-        return all(abs(y[i] - y[j]) <= limit for i, j in self._repeats[k])
+        limit = AGREE * float(np.ptp(self.rows(k)[1]))
+        return all(abs(y[i] - y[j]) <= limit for i, j in repeats)
+
+    def jumps(self, k: int) -> bool:
+        """Whether one of the latest values of position k differs much from that of a near point."""
+        u, y = self.rows(k)
+        apart = np.abs(u[-LATEST:, None, :] - u[None, :, :]).max(axis=2)
+        return bool((np.abs(y[-LATEST:, None] - y[None, :])[apart < NEAR] > JUMP * np.ptp(y)).any())
 
     # ---------------------------------------------------------------------------------------------- points
 
@@ -193,7 +229,7 @@ class Observations:
     def queried_points(self, k: int, pending: Sequence[Query] = ()) -> Array:
         """All points (n, dim) with an outcome at position k, failed ones included, and those pending there."""
         failed = [u[None] for u, j, _ in self._failed if j == k]
-        return np.vstack([self.rows(k)[0], *failed, self.pending_points(k, pending)])
+        return np.vstack([self._u[k][: self._size[k]], *failed, self.pending_points(k, pending)])
 
     def pending_points(self, k: int, pending: Sequence[Query]) -> Array:
         """The points (n, dim) that are pending at position k."""
@@ -214,12 +250,24 @@ class Observations:
 
     @property
     def failed(self) -> int:
-        """How many of them failed."""
-        return len(self._failed)
+        """How many of them failed, or have a value that counts as a failure."""
+        return len(self._all_failed())
 
     def failures(self) -> list[tuple[Array, int]]:
-        """Failed points and their positions, in the order told."""
-        return [(u, k) for u, k, _ in self._failed]
+        """Failed points and their positions, in the order told; those whose values count as failures among them."""
+        return [(u, k) for u, k, _ in self._all_failed()]
+
+    def _all_failed(self) -> list[tuple[Array, int, int]]:
+        """Point, position and the number of outcomes told before, in the order told."""
+        if not self._any_far:
+            return self._failed
+        far = [
+            (self._u[k][i], k, self._when[k][i])
+            for k, n in enumerate(self._size)
+            for i in np.flatnonzero(self._far[k][:n]).tolist()
+            if i not in self._bounded[k]  # its failure is there already
+        ]
+        return sorted(self._failed + far, key=lambda one: one[2])
 
     def just_failed(self, k: int) -> Array:
         """Points (n, dim) that failed at position k among the last RECENT outcomes."""
@@ -227,7 +275,7 @@ class Observations:
 
     def recent_failures(self) -> list[tuple[Array, int, int]]:
         """Points that failed among the last RECENT outcomes, their positions, and the number of outcomes told since."""
-        since = [(u, k, self._outcomes - before - 1) for u, k, before in self._failed[-RECENT:]]
+        since = [(u, k, self._outcomes - before - 1) for u, k, before in self._all_failed()[-RECENT:]]
         return [(u, k, age) for u, k, age in since if age < RECENT]
 
     # ---------------------------------------------------------------------------------------- finite sets
@@ -247,18 +295,20 @@ class Observations:
     def finished_rows(self, k: int, pending: Sequence[Query]) -> BoolArray:
         """Rows of a finite set that need no further query at position k if it is noiseless.
 
-        They have a value or are pending there, or failed twice: a failure may be bad luck once.
+        They have a value, be it far below the rest, or are pending there, or failed twice: a failure may be bad luck
+        once.
         """
         size = 0 if self._points is None else len(self._points)
         mask = np.zeros(size, dtype=np.bool_)
         mask[self.rows_of(self.worked(k)[0])] = True
+        mask[self.rows_of(self._u[k][np.flatnonzero(self._far[k][: self._size[k]])])] = True
         mask[self.rows_of([q.u for q in pending if q.fidelity == self.used[k]])] = True
         failures = np.bincount(self.rows_of([u for u, j, _ in self._failed if j == k]), minlength=size)
         return np.asarray(mask | (failures >= 2))
 
     def all_finished(self, k: int, pending: Sequence[Query]) -> bool:
         """Whether every row of a finite set is finished at position k."""
-        outcomes = self.counts[k] + sum(j == k for _, j, _ in self._failed) + len(pending)
+        outcomes = self._size[k] + sum(j == k for _, j, _ in self._failed) + len(pending)
         if self._points is None or outcomes < len(self._points):
             return False
         return bool(self.finished_rows(k, pending).all())

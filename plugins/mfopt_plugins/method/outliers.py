@@ -1,13 +1,17 @@
-"""Outliers: values that are not taken at their word, and what they are seen as instead.
+"""Outliers: values that are not taken at their word.
 
-Far below the rest of its fidelity (tails.py)   as low as the slope of the rest allows: "bad" stays bad, but there is no
-                                                cliff, which a stationary process cannot follow
-Far above the rest of a cheap fidelity, and     halfway between the lowest and the highest that the slope allows: the
-refuted by a higher fidelity next to it         cheap fidelity is wrong there
+Far below the rest of its fidelity (tails.py)   counts as a failure (observations.py): the models do not see it, and the
+                                                method keeps away (failures.py). A stationary process cannot follow a
+                                                cliff, nor is the height of one of any use
+Far above the rest of a cheap fidelity, and     seen halfway between the lowest and the highest that the slope of the
+refuted by a higher fidelity next to it         rest allows: the cheap fidelity is wrong there
+
+Of few values it is hard to tell whether some lie far below. Another fidelity whose range is known may: of some values
+the nearest of its own are within its range, while all others are more than HOLD ranges below theirs.
 
 A function may well have peaks, so values far above are believed as long as nothing speaks against them, and those of
-the target always. The slope is SLOPE ranges of the rest over the diagonal of the unit cube; the two seen values are
-the Lipschitz extensions of the rest (McShane, 1934) and their mean. None of them exceeds the best of the rest.
+the target always. The slope is SLOPE ranges of the rest over the diagonal of the unit cube; the lowest and the highest
+are the Lipschitz extensions of the rest (McShane, 1934).
 """
 
 from __future__ import annotations
@@ -18,10 +22,10 @@ import numpy as np
 
 from mfopt.hooks import Rows
 from mfopt.protocols import Array, BoolArray
-from mfopt_plugins.method.tails import GAP, Tail, distances
+from mfopt_plugins.method.tails import GAP, HOLD, Tail, distances
 
 SLOPE = 3.0
-REACH = 0.25  # of the range of the rest: how far below it a value is seen at most
+AGREEING = 2  # values that must be within another fidelity's range before it tells which ones lie far below
 NEXT_TO = 0.01  # of the unit cube, in every coordinate: how close a value is that may refute another
 
 
@@ -52,7 +56,7 @@ class Outliers:
         changed = False
         for k, (u, y) in enumerate(rows):
             if self._suspect[k]:
-                changed |= self._low[k].judge(u, y)
+                changed |= self._low[k].judge(u, y, None if self._low[k].decided else self._find_lowest(k, rows))
                 self._suspect[k] = False
             if self._may_be_wrong(k, rows):
                 rest = ~self.find_far(k, y)
@@ -63,27 +67,41 @@ class Outliers:
         """Which of these values at position k lie far below the rest."""
         return np.asarray(y < self._low[k].bottom)
 
-    def find(self, k: int, y: Array) -> BoolArray:
-        """Which of these values at position k are outliers."""
-        return np.asarray((y < self._low[k].bottom) | (-y < self._high[k].bottom))
+    def find_refuted(self, k: int, y: Array) -> BoolArray:
+        """Which of these values at position k lie far above the rest, and are refuted."""
+        return np.asarray(-y < self._high[k].bottom)
 
     def see(self, k: int, u: Array, y: Array, row: Rows) -> Array:
         """The values y at the rows of u as they are seen, where position k has these rows."""
-        out, far = self.find(k, y), self.find_far(k, y)
+        out = self.find_refuted(k, y)
         if not out.any():
             return y
         points, values = row
-        rest = ~self.find(k, values)
+        rest = ~(self.find_refuted(k, values) | self.find_far(k, values))
         away, values, seen = distances(u[out], points[rest]), values[rest], y.copy()
         reach = SLOPE * float(np.ptp(values)) / np.sqrt(u.shape[1]) * away
-        lowest, highest = (values - reach).max(axis=1), (values + reach).min(axis=1)
-        low = np.maximum(lowest, values.min() - REACH * np.ptp(values))
-        seen[out] = np.where(far[out], low, 0.5 * (lowest + highest))
+        seen[out] = 0.5 * ((values - reach).max(axis=1) + (values + reach).min(axis=1))
         return seen
+
+    def _find_lowest(self, k: int, rows: Sequence[Rows]) -> float | None:
+        """The lowest of position k's values that do not lie far below those of another fidelity; None: all or none."""
+        u, y = rows[k]
+        for j, (points, values) in enumerate(rows):
+            if j == k or not self._low[j].decided:
+                continue
+            rest = ~self.find_far(j, values)
+            points, values = points[rest], values[rest]
+            off, size = y - values[np.argmin(distances(u, points), axis=1)], float(np.ptp(values))
+            near, below = np.abs(off) <= size, off < -HOLD * size
+            if (near | below).all() and below.any() and near.sum() >= AGREEING:
+                return float(y[near].min())
+        return None
 
     def _may_be_wrong(self, k: int, rows: Sequence[Rows]) -> bool:
         """Whether a higher fidelity says that values of position k are wrong by more than its own range explains."""
         if self._refuted[k] == 0.0:
             return False
-        higher = [y[~self.find(j, y)] for j, (_, y) in enumerate(rows) if j > k and len(y)]
+        higher = [
+            y[~(self.find_refuted(j, y) | self.find_far(j, y))] for j, (_, y) in enumerate(rows) if j > k and len(y)
+        ]
         return self._refuted[k] > GAP * max(float(np.ptp(y)) for y in higher)

@@ -39,12 +39,24 @@ class Tail:
         """Whether this value may change what is far below."""
         return self._lowest is None or y < self._lowest
 
-    def judge(self, u: Array, y: Array) -> bool:
-        """Judge all values y told so far, at the points u; True if other values lie far below now."""
-        lowest = _find_lowest(u, y) if self._lowest is None else self._lowest
+    @property
+    def decided(self) -> bool:
+        """Whether the range of the rest is known."""
+        return self._lowest is not None
+
+    def judge(self, u: Array, y: Array, known: float | None = None) -> bool:
+        """Judge all values y told so far, at the points u; True if other values lie far below now.
+
+        As long as that is open, `known` is the lowest value of the rest, where something else tells.
+        """
+        lowest, limit = self._lowest, GAP if self.bottom == -np.inf else HOLD
+        if lowest is None and known is not None:
+            lowest, limit = known, HOLD
+        elif lowest is None:
+            lowest = _find_lowest(u, y)
         if lowest is None:
             return False
-        top, limit = float(y.max()), GAP if self.bottom == -np.inf else HOLD
+        top = float(y.max())
         below = np.sort(y[y < lowest])[::-1].tolist()
         while below and top - below[0] <= limit * (top - lowest):
             lowest = below.pop(0)

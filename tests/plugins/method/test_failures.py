@@ -44,7 +44,7 @@ def test_failures_at_random_lower_no_region():
     points = uniform(100, 2)
     failures = model(points, np.random.default_rng(5).random(100) < 0.05)
     assert failures.active
-    excess, slope = failures.excess(uniform(500, 2, seed=1), 0)
+    (excess,), (slope,) = failures.excess_gradient(uniform(500, 2, seed=1), [0])
     assert (excess > 0).mean() < 0.02
     assert failures.hope == HOPE
     assert (slope[excess == 0.0] == 0.0).all()
@@ -88,18 +88,19 @@ def test_the_gradient_of_the_excess_is_that_of_its_values(hope):
     points = uniform(30, 3)
     failures = model(points, points[:, 0] + points[:, 1] > 1.0)
     u = uniform(50, 3, seed=2)
-    excess, slope = failures.excess(u, 0, hope)
+    (excess,), (slope,) = failures.excess_gradient(u, [0], hope)
+    assert np.array_equal(failures.excess(u, [0], hope)[0], excess)
     assert (excess > 0.0).any()
     for j in range(3):
         step = 1e-6 * np.eye(3)[j]
-        numeric = (failures.excess(u + step, 0, hope)[0] - failures.excess(u - step, 0, hope)[0]) / 2e-6
+        numeric = (failures.excess(u + step, [0], hope)[0] - failures.excess(u - step, [0], hope)[0]) / 2e-6
         assert slope[excess > 1e-3, j] == pytest.approx(numeric[excess > 1e-3], rel=1e-4, abs=1e-5)
 
 
 def test_where_everything_failed_the_chance_is_lowest_far_away():
     points = 0.3 * uniform(6, 2)
     failures = model(points, np.ones(6, dtype=bool))
-    near, far = failures.excess(np.array([[0.15, 0.15], [1.0, 1.0]]), 0)[0]
+    near, far = failures.excess(np.array([[0.15, 0.15], [1.0, 1.0]]), [0])[0]
     assert far < near
 
 
@@ -116,3 +117,21 @@ def test_the_same_outcomes_are_not_learnt_from_twice():
     before = failures.probability(points, 0)
     failures.update()
     assert np.array_equal(failures.probability(points, 0), before)
+
+
+def test_outcomes_told_later_are_conditioned_on_as_if_all_were_told_at_once(monkeypatch):
+    points, costs = uniform(35, 2), (1.0, 10.0)
+    seen = Observations(range(2), Box([(0.0, 1.0)] * 2))
+    failures = FailureModel(seen, costs, 2)
+    for i, u in enumerate(points):
+        seen.add(u, i % 2, None if u[0] > 0.6 else 1.0)
+        if seen.outcomes in (30, 31, 35):
+            failures.update()  # numbers are chosen at 30, not again before 36
+    monkeypatch.setattr(FailureModel, "_choose", lambda self: self._theta)
+    whole = FailureModel(seen, costs, 2)
+    whole._theta = failures._theta
+    whole.update()
+    fresh = uniform(100, 2, seed=1)
+    for k in (0, 1):
+        assert failures.probability(fresh, k) == pytest.approx(whole.probability(fresh, k), abs=1e-9)
+        assert failures.excess(fresh, [k]) == pytest.approx(whole.excess(fresh, [k]), abs=1e-9)

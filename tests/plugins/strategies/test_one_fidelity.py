@@ -37,7 +37,7 @@ def test_refinements_in_vain_make_room_for_other_places():
     for best in (1.0, 1.5, 1.5, 1.5, 1.6, 1.6):
         doubt.refine(best, spread=1.0)
         looks.append(doubt.looks)
-    assert looks == [1, 1, 2, 3, 1, 2]
+    assert looks == [1, 1, 2, 4, 1, 2]
 
 
 def test_what_seems_to_be_noise_is_tested_by_a_second_value_of_one_point():
@@ -58,6 +58,24 @@ def test_where_there_is_noise_the_second_value_shows_it():
     trials = run(opt, [lambda x: forrester(x) + 2.0 * rng.standard_normal()])
     assert sum(trial.reason.kind == "test of noise" for trial in trials) == 1
     assert opt.recommend().noisy
+
+
+def test_near_points_with_far_values_are_tested_for_noise():
+    opt = mfopt.Optimizer([(0.0, 1.0)], [1.0], strategy="gp-ucb:initial_capital=0", capital=25.0, rng=2)
+    for x, y in ((0.1, 0.0), (0.3, 0.4), (0.5, 0.2), (0.701, 1.0), (0.7, 0.5)):  # a short length-scale explains all
+        opt.add([x], 0, y)
+    trial = opt.ask()
+    assert (trial.reason.kind, trial.x[0]) == ("test of noise", 0.701)
+
+
+@pytest.mark.parametrize(("noise", "factor"), [(0.0, 0.2), (0.01, 4.0)])
+def test_one_noisy_fidelity_has_a_larger_beta(noise, factor):
+    opt = mfopt.Optimizer([(0.0, 1.0)], [1.0], noise=noise, strategy="gp-ucb", capital=25.0, rng=2)
+    for _ in range(6):
+        trial = opt.ask()
+        opt.tell(trial, forrester(trial.x))
+    assert trial.reason.kind == "ucb"
+    assert trial.reason.beta == pytest.approx(factor * np.log(2 * 6))
 
 
 @pytest.mark.parametrize("strategy", ["mf-gp-ucb", "gp-ucb", "gp-ei", "gp-pi", "mf-sko", "co-kriging"])

@@ -78,11 +78,19 @@ class Flat:
         return self(u), np.zeros(u.shape)
 
 
-def test_an_acquisition_is_lowered_around_a_fluke_and_less_so_later():
+def half_fails():
+    """A model of 30 outcomes, failed where u₀ > 0.5."""
     seen = Observations([0], Box([(0.0, 1.0)] * 2))
+    for u in np.random.default_rng(0).random((30, 2)):
+        seen.add(u, 0, None if u[0] > 0.5 else 1.0)
     failures = FailureModel(seen, [1.0], 2)
-    centre = np.array([0.5, 0.5])
-    fresh, old = (Avoiding(Flat(), failures, [], [(centre, age)], 2.0) for age in (0, 9))
+    failures.update()
+    return failures
+
+
+def test_an_acquisition_is_lowered_around_a_fluke_and_less_so_later():
+    centre = np.array([0.2, 0.5])
+    fresh, old = (Avoiding(Flat(), half_fails(), [0], [(centre, age)], 2.0) for age in (0, 9))
     near = centre + np.array([0.02, 0.0])
     assert fresh(centre[None])[0] == -2.0
     assert fresh(near[None])[0] < -1.0
@@ -91,15 +99,36 @@ def test_an_acquisition_is_lowered_around_a_fluke_and_less_so_later():
 
 
 def test_an_acquisition_is_lowered_where_queries_fail_and_nowhere_else():
-    seen = Observations([0], Box([(0.0, 1.0)] * 2))
-    for u in np.random.default_rng(0).random((30, 2)):
-        seen.add(u, 0, None if u[0] > 0.5 else 1.0)
-    failures = FailureModel(seen, [1.0], 2)
-    failures.update()
-    lowered = Avoiding(Flat(), failures, [0], [], 2.0)
+    lowered = Avoiding(Flat(), half_fails(), [0], [], 2.0)
     assert lowered(np.array([[0.9, 0.5]]))[0] < -1.0
     assert lowered(np.array([[0.1, 0.5]]))[0] == 0.0
     check_gradient(lowered, np.array([0.83, 0.41]))
+
+
+class Counted(Column):
+    """Counts the points that are evaluated one by one, not by its argmax."""
+
+    evaluated = 0
+
+    def __call__(self, u):
+        self.evaluated += len(u)
+        return super().__call__(u)
+
+    def argmax(self, points, avoid):
+        return int(np.argmax(np.where(avoid, -np.inf, points[:, 0])))
+
+
+@pytest.mark.parametrize("depth", [0.001, 0.3, 1.0, 30.0])
+def test_the_argmax_of_a_lowered_acquisition_is_exact_and_looks_at_few_points(depth):
+    points, avoid = np.random.default_rng(1).random((2000, 2)), np.random.default_rng(2).random(2000) < 0.1
+    flukes = [(np.array([0.45, 0.5]), 0)]
+    acquisition = Counted()
+    lowered = Avoiding(acquisition, half_fails(), [0], flukes, depth)
+    best = lowered.argmax(points, avoid)
+    assert acquisition.evaluated < 500
+    assert best == np.argmax(np.where(avoid, -np.inf, lowered(points)))
+    everywhere = Avoiding(acquisition, half_fails(), [0], flukes, depth, hope=-30.0)
+    assert everywhere.argmax(points, None) == np.argmax(everywhere(points))
 
 
 def check_gradient(acquisition, u):

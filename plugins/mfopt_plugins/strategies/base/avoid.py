@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from mfopt.hooks import AcquisitionDefaults, SnapsPoints, blocks_of, with_defaults
-from mfopt.protocols import Acquisition, Array, Domain
+from mfopt.hooks import CHUNK, AcquisitionDefaults, SnapsPoints, blocks_of, with_defaults
+from mfopt.protocols import Acquisition, Array, BoolArray, Domain
 from mfopt_plugins.method.failures import FailureModel
 
 CAUTION = -0.3  # deviations by which the chance of failure of a query that must not fail is taken for higher
@@ -36,49 +36,83 @@ class Avoiding(AcquisitionDefaults):
         self._acquisition = with_defaults(acquisition)
         self._failures = failures
         self._positions = positions
-        self._flukes = flukes
+        self._flukes = [(centre, RADIUS * np.sqrt(len(centre)) / (1.0 + age)) for centre, age in flukes]
         self._depth = depth
         self._hope = hope
 
     def __call__(self, u: Array) -> Array:
         """The lowered values at the rows of u."""
-        return self._acquisition(u) - self._penalty(u)[0]
+        return self._acquisition(u) - self._penalty(u)
 
     def gradient(self, u: Array) -> tuple[Array, Array]:
         """Lowered values and their gradients."""
         value, slope = self._acquisition.gradient(u)
-        penalty, dpenalty = self._penalty(u)
+        penalty, dpenalty = self._penalty_gradient(u)
         return value - penalty, slope - dpenalty
 
     def pieces(self, u: Array) -> tuple[Array, Array]:
         """The lowered pieces (K, q) and their gradients (K, q, dim)."""
         values, slopes = self._acquisition.pieces(u)
-        penalty, dpenalty = self._penalty(u)
+        penalty, dpenalty = self._penalty_gradient(u)
         return values - penalty, slopes - dpenalty
 
     def recurring(self, u: Array) -> Array:
         """The lowered values at points that will come back."""
-        return np.asarray(self._acquisition.recurring(u) - self._penalty(u)[0])
+        return np.asarray(self._acquisition.recurring(u) - self._penalty(u))
 
     @property
     def rows(self) -> int:
         """What an evaluation costs: that of the acquisition."""
         return self._acquisition.rows
 
-    def _penalty(self, u: Array) -> tuple[Array, Array]:
-        """How far the rows of u are lowered, and the gradient of that."""
-        total, slope = np.zeros(len(u)), np.zeros_like(u)
-        for k in self._positions:
-            excess, dexcess = self._failures.excess(u, k, self._hope)
-            total += np.where(excess < _ROUND, excess**2 / (2 * _ROUND), excess - 0.5 * _ROUND)
-            slope += np.minimum(excess / _ROUND, 1.0)[:, None] * dexcess
-        total, slope = STEEP * total, STEEP * slope
-        for centre, age in self._flukes:
-            radius = RADIUS * np.sqrt(len(centre)) / (1.0 + age)
+    def argmax(self, points: Array, avoid: BoolArray | None) -> int:
+        """The row of the largest lowered value.
+
+        The acquisition looks at all points in its own way, which may be lazy; apart from that it is evaluated only
+        where a lowered value may be the largest.
+        """
+        out = np.zeros(len(points), dtype=np.bool_) if avoid is None else avoid
+        chunks = range(0, len(points), CHUNK)
+        penalty = np.concatenate([self._penalty(points[start : start + CHUNK]) for start in chunks])
+        best = self._acquisition.argmax(points, out)
+        if penalty[best] == 0.0:
+            return best
+        highest = value = float(self._acquisition(points[best : best + 1])[0])
+        value -= penalty[best]
+        lowered = out | (penalty > 0.0)
+        if not lowered.all():
+            free = self._acquisition.argmax(points, lowered)
+            height = float(self._acquisition(points[free : free + 1])[0])
+            best, value = (free, height) if height >= value else (best, value)
+        rows = np.flatnonzero(~out & (penalty > 0.0) & (highest - penalty > value))
+        if len(rows):
+            heights = self._acquisition(points[rows]) - penalty[rows]
+            i = int(np.argmax(heights))
+            best = int(rows[i]) if heights[i] > value else best
+        return best
+
+    def _penalty(self, u: Array) -> Array:
+        """How far the rows of u are lowered."""
+        total = _round(self._failures.excess(u, self._positions, self._hope)).sum(axis=0)
+        for centre, radius in self._flukes:
+            total += np.maximum(1.0 - np.sum((u - centre) ** 2, axis=1) / radius**2, 0.0)
+        return np.asarray(self._depth * total)
+
+    def _penalty_gradient(self, u: Array) -> tuple[Array, Array]:
+        """The same with the gradients."""
+        excess, slopes = self._failures.excess_gradient(u, self._positions, self._hope)
+        total = _round(excess).sum(axis=0)
+        slope = STEEP * np.einsum("kq,kqd->qd", np.minimum(excess / _ROUND, 1.0), slopes)
+        for centre, radius in self._flukes:
             bowl = 1.0 - np.sum((u - centre) ** 2, axis=1) / radius**2
             total += np.maximum(bowl, 0.0)
             slope -= np.where(bowl > 0.0, 2.0 / radius**2, 0.0)[:, None] * (u - centre)
         return self._depth * total, self._depth * slope
+
+
+def _round(excess: Array) -> Array:
+    """The penalty for an excess, in units of the depth."""
+    return STEEP * np.where(excess < _ROUND, excess**2 / (2 * _ROUND), excess - 0.5 * _ROUND)
 
 
 def find_elsewhere(

@@ -2,10 +2,11 @@
 
 The fidelities in use are numbered by position k = 0..K−1; the last position is the target. An ask is
 
-    1. the initial design, then random queries as long as no value at all is known
-    2. the models, brought up to date with the values told, but for outliers (method/outliers.py)
-    3. a second query of a point, where values seem to be noisy and none was asked twice
-    4. the method's own choice
+    1. a look at what was told: which values are outliers (method/outliers.py), where evaluations fail
+    2. the initial design, then random queries as long as no value at all is known
+    3. the models, brought up to date with the values told
+    4. a second query of a point, where values seem to be noisy and none was asked twice
+    5. the method's own choice
 
 The method's own choice looks for its point with Search: the maximum of an acquisition over X, away from where
 evaluations fail (method/failures.py) and from points that need no second look.
@@ -115,6 +116,11 @@ class Cycle(ABC):
                 f"a target query must be payable, it costs {self._costs[-1]}, got {view.remaining} remaining", "capital"
             )
         pending = [q for q in view.pending if q.fidelity in self._used]
+        if self._looks_for_outliers():  # first: some of them count as failures
+            if self._observations.update_outliers():
+                self._see_anew()
+            elif self._observations.refresh_outliers():
+                self._models.forget()
         if self._observations.failed == 0:
             return self._suggest_next(view, pending)
         self._failures.update()
@@ -132,11 +138,6 @@ class Cycle(ABC):
         if self._needs_values() and not any(self._observations.counts):
             k = self._position_without_values(view)
             return self._design.another(k, view, pending, "no value is known yet")
-        if self._looks_for_outliers():
-            if self._observations.update_outliers():
-                self._see_anew()
-            elif self._observations.refresh_outliers():
-                self._models.forget()
         self._learn(view)
         return self._tell_outliers(self._test_noise(view, pending) or self._choose(view, pending))
 

@@ -85,7 +85,7 @@ class InitialDesign:
             return u
         best, least = u, inf
         for _ in range(_CHOICE):
-            excess = float(self._failures.excess(u[None], k)[0][0])
+            excess = float(self._failures.excess(u[None], [k])[0, 0])
             if excess < least:
                 best, least = u, excess
             if least == 0.0:

@@ -7,7 +7,7 @@ So the target is asked by turns
     to refine, where its own mean is best, and
     elsewhere, at the maximum of φ with β multiplied by 4, up to three times, until it promises something.
 
-With one fidelity a refinement that gains nothing calls for more queries elsewhere before the next: one, two, three...
+With one fidelity a refinement that gains nothing calls for more queries elsewhere before the next: one, two, four...
 With several the cheap fidelities do that.
 """
 
@@ -19,20 +19,17 @@ SETTLED = 1e-4  # of the spread: gains below it are refinements
 FACTOR, STEPS = 4.0, 3  # by which doubt raises β, and how often at most
 
 
-GAIN = 1e-6  # of the spread: a refinement that gains less was in vain
-
-
 @dataclass
 class Doubt:
     """Whose turn it is."""
 
     looks: int = 0  # queries elsewhere before the next refinement
-    _vain: int = 0  # refinements in a row that gained nothing
+    _vain: int = 0  # refinements in a row before which the best value had not risen
     _before: float | None = None  # the best value when a refinement was last asked for
 
     def refine(self, best: float, spread: float) -> None:
         """Note a refinement of this best value, with one fidelity."""
-        gained = self._before is None or best - self._before > GAIN * spread
+        gained = self._before is None or best - self._before > SETTLED * spread
         self._vain = 0 if gained else self._vain + 1
         self._before = best
-        self.looks = 1 + self._vain
+        self.looks = 2**self._vain

@@ -147,7 +147,7 @@ class UCBStrategy(UCBOptions, Cycle):
             self._affine.learn(self._models)
             self._checks.compare_all(self._spread())
         self._schedule.start(self._spread())
-        turn = _Turn(view, pending, self._schedule.beta(view.t))
+        turn = _Turn(view, pending, self._schedule.beta(view.t, self._is_alone_with_noise()))
         check = self._checks.next(pending, lambda k: self._can_pay(k, view.remaining), turn.beta)
         if check is not None:
             return self._suggest("check of ζ", turn, self._check(*check, turn))
@@ -161,6 +161,10 @@ class UCBStrategy(UCBOptions, Cycle):
             if failing:
                 kind, turn, choice = self._beware(kind, turn, choice)
         return self._suggest(kind, turn, choice)
+
+    def _is_alone_with_noise(self) -> bool:
+        """Whether the only fidelity in use is noisy; where there are several the cheap ones explore."""
+        return self._top == 0 and self._models.noise_is_certain()
 
     def _check(self, u: Array, low: int, turn: _Turn) -> _Choice:
         text = f"fidelity {self._used[low + 1]} differed here from this one's mean by more than ζ"

@@ -41,10 +41,13 @@ class ZetaChecks:
 
     def tell(self, u: Array, k: int, y: float, asked: bool) -> None:
         """Hold a value against those of the same point at other fidelities; one that was asked for is to be checked."""
+        seen = self._observations.see(u, k, y)
+        if seen is None:
+            return
         for other in range(len(self._models.used)):
             value = None if other == k else self._observations.value(u, other)
             if value is not None:
-                self._compare(k, self._observations.see(u, k, y), other, value)
+                self._compare(k, seen, other, value)
         if asked and k > 0:
             self._waiting.append((u, k, y, self._design.has_issued(u, k)))
 
@@ -53,7 +56,8 @@ class ZetaChecks:
         while self._waiting:
             u, k, y, of_design = self._waiting.pop(0)
             widths = sqrt(beta) if of_design else 0.0
-            off = self._is_off(u, k, self._observations.see(u, k, y), widths)
+            seen = self._observations.see(u, k, y)
+            off = seen is not None and self._is_off(u, k, seen, widths)
             if off and self._can_ask(u, k - 1, pending, payable):
                 return self._ask(u, k - 1)
         if self._watches_best:
