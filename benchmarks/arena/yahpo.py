@@ -1,0 +1,174 @@
+"""Learned tables of real training runs (YAHPO Gym, Pfisterer et al. 2022), evaluated with onnxruntime.
+
+The files are found below the directory MFOPT_DATA: rbv2_rpart/ and lcbench/ of https://github.com/slds-lmu/yahpo_data,
+each with model.onnx, encoding.json and config_space.json. Their optima are not published; `find_optimum` searches for
+them, and optima.json holds what it found.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import mfopt
+from arena.problem import Params, Problem
+
+OPTIMA = Path(__file__).with_name("optima.json")
+RPART_TASKS = ("40981", "1220", "4538", "375", "1590", "1461", "40975", "1468", "37", "1485")
+LCBENCH_TASKS = ("3945", "7593", "126025", "146212", "167149", "168331", "189354", "189909")
+_CHECKSUMS = {
+    "lcbench": "b45c0d85ae39abf8820c8bea5ac82f415763afcbaf3b725e36af452b09cb6dcd",
+    "rbv2_rpart": "af34bb810107fd809bdd74be227685fb2a1c5cb7b1f3c2dde5629e42ef6819f3",
+}
+
+
+class Table:
+    """The network of one folder: `evaluate` takes rows of named inputs."""
+
+    def __init__(self, folder: str) -> None:
+        where = os.environ.get("MFOPT_DATA")
+        if not where:
+            raise SystemExit(
+                f"the environment variable MFOPT_DATA must name the directory that holds {folder}/, as published at "
+                "https://github.com/slds-lmu/yahpo_data"
+            )
+        path = Path(where) / folder
+        data = (path / "model.onnx").read_bytes()
+        if hashlib.sha256(data).hexdigest() != _CHECKSUMS[folder]:
+            raise SystemExit(f"{path / 'model.onnx'} is not the file that was measured with: its checksum differs")
+        import onnxruntime
+
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = options.inter_op_num_threads = 1
+        self._session = onnxruntime.InferenceSession(data, options)
+        self._codes = json.loads((path / "encoding.json").read_text())
+
+    def evaluate(
+        self, categories: Sequence[Mapping[str, Any]], numbers: np.ndarray, order: Sequence[str], output: int
+    ) -> np.ndarray:
+        """One output for rows given as categories by name (in `order`) and as numbers."""
+        codes = np.array([[self._codes[name][str(row[name])] for name in order] for row in categories], dtype=np.int32)
+        values = self._session.run(None, {"x_cat": codes, "x_cont": numbers.astype(np.float32)})[0]
+        return np.asarray(values[:, output], dtype=np.float64)
+
+
+@functools.cache
+def table(folder: str) -> Table:
+    return Table(folder)
+
+
+# -------------------------------------------------------------------------------------------------- rbv2_rpart
+
+_RPART = ("cp", "maxdepth", "minbucket", "minsplit")
+_SIZES = (0.1, 0.3, 1.0)  # of the training data, which are the fidelities and their costs
+
+
+def rpart_space() -> mfopt.Space:
+    """The hyper-parameters of a decision tree."""
+    return mfopt.Space(
+        {
+            "cp": mfopt.Real(0.0009118819655545162, 1.0, log=True),
+            "maxdepth": mfopt.Integer(1, 30),
+            "minbucket": mfopt.Integer(1, 100),
+            "minsplit": mfopt.Integer(1, 100),
+            "impute": mfopt.Categorical(["impute.mean", "impute.median", "impute.hist"]),
+        }
+    )
+
+
+def rpart_values(task: str, rows: Sequence[Params], size: float) -> np.ndarray:
+    """The accuracy in per cent."""
+    numbers = np.array([[*(row[name] for name in _RPART), size, 10.0] for row in rows])
+    categories = [{"task_id": task, "num.impute.selected.cpo": row["impute"]} for row in rows]
+    order = ["task_id", "num.impute.selected.cpo"]
+    return 100.0 * table("rbv2_rpart").evaluate(categories, numbers, order, 0)
+
+
+def rpart(task: str) -> Problem:
+    """Accuracy of a tree on one task, with a part of the training data as fidelity."""
+    return Problem(
+        name=f"rpart-{task}",
+        domain=rpart_space(),
+        evaluate=lambda params, m: float(rpart_values(task, [params], _SIZES[m])[0]),
+        costs=_SIZES,
+        optimum=_optimum(f"rpart-{task}"),
+    )
+
+
+# ----------------------------------------------------------------------------------------------------- lcbench
+
+_NET = ("batch_size", "learning_rate", "momentum", "weight_decay", "num_layers", "max_units", "max_dropout")
+_EPOCHS = (3, 12, 52)
+
+
+def lcbench_space() -> mfopt.Space:
+    """The hyper-parameters of a neural network."""
+    return mfopt.Space(
+        {
+            "batch_size": mfopt.Integer(16, 512, log=True),
+            "learning_rate": mfopt.Real(1e-4, 1e-1, log=True),
+            "momentum": mfopt.Real(0.1, 0.99),
+            "weight_decay": mfopt.Real(1e-5, 1e-1),
+            "num_layers": mfopt.Integer(1, 5),
+            "max_units": mfopt.Integer(64, 1024, log=True),
+            "max_dropout": mfopt.Real(0.0, 1.0),
+        }
+    )
+
+
+def lcbench_values(task: str, rows: Sequence[Params], epochs: int) -> np.ndarray:
+    """The validation accuracy in per cent."""
+    numbers = np.array([[epochs, *(row[name] for name in _NET)] for row in rows])
+    return table("lcbench").evaluate([{"OpenML_task_id": task}] * len(rows), numbers, ["OpenML_task_id"], 1)
+
+
+def lcbench(task: str) -> Problem:
+    """Validation accuracy of a network, with 3, 12 and 52 epochs."""
+    return Problem(
+        name=f"lcbench-{task}",
+        domain=lcbench_space(),
+        evaluate=lambda params, m: float(lcbench_values(task, [params], _EPOCHS[m])[0]),
+        costs=tuple(float(epochs) for epochs in _EPOCHS),
+        optimum=_optimum(f"lcbench-{task}"),
+        resumable=True,
+    )
+
+
+# ------------------------------------------------------------------------------------------------------ optima
+
+
+def _optimum(name: str) -> float:
+    return float(json.loads(OPTIMA.read_text())[name])
+
+
+def find_optimum(kind: str, task: str) -> float:
+    """The best of many random points and of many points around the best of them."""
+    space = rpart_space() if kind == "rpart" else lcbench_space()
+    rng = np.random.default_rng(12345)
+
+    def values(u: np.ndarray) -> np.ndarray:
+        rows = [space.params(x) for x in space.decode(u)]
+        return rpart_values(task, rows, 1.0) if kind == "rpart" else lcbench_values(task, rows, 52)
+
+    u = space.sample(60_000, rng)
+    y = values(u)
+    for radius in (0.1, 0.05, 0.02, 0.01, 0.003):
+        centres = u[np.argsort(-y)[:20]]
+        near = np.repeat(centres, 250, axis=0) + radius * rng.standard_normal((5000, space.dim))
+        moved = space.snap(np.clip(near, 0.0, 1.0))
+        u, y = np.vstack([centres, moved]), np.concatenate([np.sort(y)[::-1][:20], values(moved)])
+    return float(y.max())
+
+
+def write_optima() -> None:
+    """Search for every optimum and write optima.json."""
+    found = {f"rpart-{task}": find_optimum("rpart", task) for task in RPART_TASKS}
+    found |= {f"lcbench-{task}": find_optimum("lcbench", task) for task in LCBENCH_TASKS}
+    OPTIMA.write_text(json.dumps(found, indent=1) + "\n")
