@@ -5,8 +5,8 @@ the strategy. With a storage each call is one transaction: the events of other p
 against them and its own events are written; the ledger holds only what is durable.
 
 An error or an interruption may come between any two of these steps. Then the ledger is built again from the log at the
-next call, and in a study the strategy, too: a fresh copy of it is shown the whole run. A run in memory keeps the
-strategy that it was given, which has made every ask itself.
+next call. In a study the strategy is made again, too: a fresh copy of it is shown the whole run. A run in memory keeps
+the strategy that it was given, which has made every ask itself, unless Ctrl-C came while that was at work.
 
 Threads share a session through three locks. One that needs several takes them in this order:
 
@@ -87,18 +87,13 @@ class Session:
 
     def _rebuild(self, events: Sequence[Event]) -> None:
         """The state after these events, which are all there are."""
-        ledger, steps = self._replay(events)
+        ledger, steps = _replay(self.setup, events)
         with self.state.held:
             if self.log.durable:
                 self._strategist = None
             elif self._strategist is not None:
                 self._strategist.queue_rest(steps)
             self.ledger = ledger
-
-    def _replay(self, events: Sequence[Event]) -> tuple[Ledger, list[Step]]:
-        """A ledger with these events, and what a strategy is to be shown for them."""
-        ledger = self.setup.make_ledger()
-        return ledger, [(event, ledger.enter(event)) for event in events]
 
     def look(self, at: Callable[[Ledger], Value]) -> Value:
         """What `at` reads in the ledger, while no other thread changes it."""
@@ -147,6 +142,8 @@ class Session:
             with self.log.transaction() if self.log.durable else nullcontext():
                 self.refresh()
                 yield
+        except GeneratorExit:  # Ctrl-C came before the block: nothing to undo, and by now another ask may be under way
+            raise
         except BaseException as error:
             self._take_back(simple=isinstance(error, Exception))
             raise
@@ -157,7 +154,7 @@ class Session:
             if self._asked:  # what the strategy was asked is not in the log, or is there in spite of the error
                 # A simple error in memory leaves nothing to be built again: the lines below undo all of it.
                 self._torn = self._torn or self.log.durable or not simple
-                self._forget_strategist()
+                self._forget_strategist(simple)
                 self.ledger.exhausted = None
             # Nobody will ever hold these, unless another thread found one among the pending trials and told it.
             gone = [event for event in self._written if isinstance(event, Refused) or not self.ledger.is_told(event.id)]
@@ -232,31 +229,36 @@ class Session:
 
     def _catch_up(self) -> tuple[Strategist, View]:
         """The strategist, after its strategy has been shown all that is in the ledger, and the view of that moment."""
-        strategist = self._strategist or self._start_strategist()
+        strategist = self._strategist
+        if strategist is None or (strategist.interrupted and strategist.restart is not None):
+            strategist = self._start_strategist()
         with self.state.held:
             view, behind = self.ledger.view(), strategist.behind
         try:
             strategist.catch_up(behind)
-        except BaseException:
-            self._forget_strategist()
+        except BaseException as error:
+            self._forget_strategist(simple=isinstance(error, Exception))
             raise
         return strategist, view
 
     def _start_strategist(self) -> Strategist:
         with self.writing.held:
-            strategist = self.setup.start_strategist(copies=self.log.durable)
-            for step in self._replay(self.log.read_again())[1]:
+            known = self._strategist
+            strategist = known.restart() if known and known.restart else self.setup.start_strategist(copies=True)
+            for step in _replay(self.setup, self.log.read_again())[1]:
                 strategist.queue(step)
             self._strategist = strategist
         return strategist
 
-    def _forget_strategist(self) -> None:
+    def _forget_strategist(self, simple: bool) -> None:
         """Have a fresh strategy shown the whole run, since this one may have been shown what did not happen.
 
-        A run in memory has only the strategy that it was given, and keeps it.
+        A run in memory keeps the strategy that it was given after a simple error, and where that cannot be copied.
         """
         if self.log.durable:
             self._strategist = None
+        elif self._strategist is not None and not simple:
+            self._strategist.interrupted = True
 
     def why_done(self) -> Exhausted | None:
         """Why there is no further trial, or None; the strategy is asked only where X is finite and noise unknown."""
@@ -289,6 +291,12 @@ class Session:
         """Let go of what the log has open, when nobody is at it."""
         with self.writing.held:
             self.log.close()
+
+
+def _replay(setup: Setup, events: Sequence[Event]) -> tuple[Ledger, list[Step]]:
+    """A ledger with these events, and what a strategy is to be shown for them."""
+    ledger = setup.make_ledger()
+    return ledger, [(event, ledger.enter(event)) for event in events]
 
 
 def _find_claim(log: Log, trial: object) -> tuple[int, int | None]:
@@ -342,6 +350,8 @@ class MemoryLog:
         before = len(self._events)
         try:
             yield
+        except GeneratorExit:  # Ctrl-C came before the block, and what was written since is not ours
+            raise
         except BaseException:
             del self._events[before:]
             raise

@@ -5,7 +5,8 @@ from __future__ import annotations
 import copy
 import secrets
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -103,8 +104,9 @@ class Setup:
         """The strategy before the first event.
 
         An instance serves one run. With `copies` the given plugins are copied first, so that a fresh strategy can be
-        started again and shown the run anew.
+        started again and shown the run anew; without, a copy of them is laid by for that.
         """
+        spare = self if copies else self._copy_plugins()
         self.domain.sample(1, np.random.default_rng([self.seed, 0]))  # an empty X is reported here
         plugins = (self.strategy, self.surrogate, self.maximiser)
         strategy, surrogate, maximiser = copy.deepcopy(plugins) if copies else plugins
@@ -119,7 +121,16 @@ class Setup:
             maximiser=registry.resolve(registry.MAXIMISERS, maximiser),
             seed=self.seed,
         )
-        return Strategist(instance, registry.name_of(registry.STRATEGIES, strategy), problem)
+        restart = None if spare is None else partial(spare.start_strategist, copies=True)
+        return Strategist(instance, registry.name_of(registry.STRATEGIES, strategy), problem, restart)
+
+    def _copy_plugins(self) -> Setup | None:
+        """The same with plugins that nobody has used; None where one of them cannot be copied."""
+        try:
+            strategy, surrogate, maximiser = copy.deepcopy((self.strategy, self.surrogate, self.maximiser))
+        except Exception:  # whatever a plugin holds: a lock, a connection
+            return None
+        return replace(self, strategy=strategy, surrogate=surrogate, maximiser=maximiser)
 
 
 def _as_seed(rng: object) -> int:

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import warnings
 from collections import deque
-from collections.abc import Iterable, Sequence
-from typing import Any, TypeAlias
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -23,14 +23,26 @@ from mfopt.run.events import Asked, Event
 from mfopt.run.locks import Lock
 
 Step: TypeAlias = tuple[Event, View | Record | None]  # an event, and what the ledger returned as it entered it
+Result = TypeVar("Result")
 
 
 class Strategist:
-    """`strategy`, started on `problem`; `called` is how errors call it: a name and a distribution, if known."""
+    """`strategy`, started on `problem`; `called` is how errors call it: a name and a distribution, if known.
 
-    def __init__(self, strategy: Strategy, called: tuple[str, str | None], problem: Problem) -> None:
+    `restart` makes a strategist that has been shown nothing; None where the strategy cannot be copied.
+    """
+
+    def __init__(
+        self,
+        strategy: Strategy,
+        called: tuple[str, str | None],
+        problem: Problem,
+        restart: Callable[[], Strategist] | None = None,
+    ) -> None:
         strategy.start(problem)
         self.strategy = strategy
+        self.restart = restart
+        self.interrupted = False  # Ctrl-C came between two lines of the strategy, or before an ask of it was recorded
         self._called = called
         self._problem = problem
         self._queue: deque[Step] = deque()
@@ -40,7 +52,18 @@ class Strategist:
 
     def suggest(self, view: View) -> tuple[Array, int, Any]:
         """The strategy's next query: u, fidelity and reason. Raises Exhausted when it has none."""
-        return self._check(self.strategy.ask(view))
+        return self._check(self._work(lambda: self.strategy.ask(view)))
+
+    def _work(self, work: Callable[[], Result]) -> Result:
+        """What `work` returns, during which the strategy changes."""
+        self.interrupted = True
+        try:
+            result = work()
+        except Exception:
+            self.interrupted = False
+            raise
+        self.interrupted = False
+        return result
 
     def is_exhausted(self, pending: Sequence[Query]) -> bool:
         """Whether the strategy knows that a finite X has no useful query left."""
@@ -72,24 +95,24 @@ class Strategist:
         """Show the strategy the first `steps` of the queue, or all; one that it fails at stays, with those behind."""
         left = self.behind if steps is None else steps
         while left > 0 and self._queue:
-            event, shown = self._queue[0]
-            self._show(event, shown)
-            with self._lock.held:
-                self._records += isinstance(shown, Record)
-                self._queue.popleft()
+            self._work(self._show_first)
             left -= 1
 
-    def _show(self, event: Event, shown: View | Record | None) -> None:
+    def _show_first(self) -> None:
+        event, shown = self._queue[0]
         match shown:
             case Record():
                 self.strategy.tell(shown)
             case View():
                 self._ask_again(event, shown)
+        with self._lock.held:
+            self._records += isinstance(shown, Record)
+            self._queue.popleft()
 
     def _ask_again(self, event: Event, view: View) -> None:
         """Ask the strategy what it was asked in another process, or before a restart; what was recorded holds."""
         try:
-            u, m, _ = self.suggest(view)
+            u, m, _ = self._check(self.strategy.ask(view))
             same = isinstance(event, Asked) and m == event.fidelity and np.array_equal(u, event.u)
         except Exhausted:
             same = not isinstance(event, Asked)

@@ -67,6 +67,8 @@ class EventLog:
                     raise StorageDamaged(
                         f"{self.store} must keep what is written to it, got nothing: look for triggers"
                     )
+        except GeneratorExit:  # Ctrl-C came before the block: nothing to undo, and by now another may be under way
+            raise
         except BaseException:
             self._last = self._seen
             self.leases.forget()

@@ -64,6 +64,7 @@ class Postgres:
         self._url = url
         self._connection: psycopg.Connection[Any] | None = None
         self._pid = 0
+        self._begun = 0  # how many transactions
         self._version = VERSION  # of the tables in the database
         self._closer: weakref.finalize[Any, Any] | None = None
 
@@ -110,6 +111,8 @@ class Postgres:
     @contextmanager
     def transaction(self, study: str | None) -> Iterator[None]:
         connection = self._open()
+        self._begun += 1
+        mine = self._begun
         with self._translate_errors():
             if connection.info.transaction_status != self._psycopg.pq.TransactionStatus.IDLE:
                 connection.execute("ROLLBACK")  # left behind by an interruption between two lines
@@ -123,7 +126,8 @@ class Postgres:
             with self._translate_errors():
                 connection.execute("COMMIT")
         except BaseException:
-            if not connection.closed:
+            # A block that Ctrl-C kept from beginning may be left much later, within another transaction.
+            if not connection.closed and mine == self._begun:
                 with contextlib.suppress(self._psycopg.Error):
                     connection.execute("ROLLBACK")
             raise

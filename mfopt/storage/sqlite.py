@@ -46,6 +46,7 @@ class SQLite:
         self._due = 0.0  # when the next checkpoint is, by the monotonic clock
         self._connection: sqlite3.Connection | None = None
         self._pid = 0
+        self._begun = 0  # how many transactions
         self._closer: weakref.finalize[Any, Any] | None = None
         self._file: tuple[int, int] | None = None  # device and inode that the connection is to
         self._version = VERSION  # of the tables in the file
@@ -122,6 +123,8 @@ class SQLite:
             raise StorageError(f"{self} was moved, deleted or replaced while it was in use: open the study anew")
         if connection.in_transaction:  # left behind by an interruption between two lines
             connection.execute("ROLLBACK")
+        self._begun += 1
+        mine = self._begun
         self._wait_for(lambda: connection.execute("BEGIN IMMEDIATE"))
         try:
             yield
@@ -129,7 +132,8 @@ class SQLite:
                 connection.execute("COMMIT")
             self._checkpoint(connection)
         except BaseException:
-            if connection.in_transaction:  # a full disk may have ended it already
+            # A full disk may have ended it already. A block that Ctrl-C kept from beginning may be left much later.
+            if connection.in_transaction and mine == self._begun:
                 with contextlib.suppress(sqlite3.Error):
                     connection.execute("ROLLBACK")
             raise

@@ -26,6 +26,7 @@ from mfopt import (
     UnknownStudy,
 )
 from mfopt.protocols import Suggestion
+from mfopt.run.events import Told
 from mfopt.storage import header as headers
 from mfopt_plugins.maximisers.multistart import Multistart
 from mfopt_plugins.strategies.mf_gp_ucb import MFGPUCB
@@ -422,3 +423,20 @@ def test_an_interrupt_while_events_are_read_costs_none_of_them(tmp_path, monkeyp
     assert ours.ask().id == trial.id + 1
     ours.close()
     theirs.close()
+
+
+def test_a_transaction_that_ctrl_c_kept_from_beginning_ends_no_other(storage):
+    """Ctrl-C as a block is entered leaves its generator behind, which ends with the traceback: maybe much later."""
+    opt = make(storage)
+    trials = opt.ask(3)
+    log = opt._session.log
+    left_behind = [log.transaction()]
+    left_behind[0].__enter__()
+    opt.tell(trials[0], 1.0)
+    with log.transaction():
+        log.write(Told(trials[1].id, 2.0))
+        left_behind.clear()
+    opt.close()
+    again = mfopt.Study.open(storage, "wing")
+    assert again.history.y.tolist() == [1.0, 2.0]
+    again.close()
