@@ -6,6 +6,7 @@ sides. docs/write-a-plugin.md lists all of them from this file.
 
     of a domain        HasBlocks, SnapsPoints, NamesValues, NamesArguments
     of a surrogate     TiesScales, FusesBounds, CouplesFidelities, ModelsJointly, SharesKernel, SoftensValues
+    of a model         CalibratesFidelities, TellsFactors
     of an acquisition  HasPieces, KeepsRecurring, CountsRows, FindsArgmax; `with_defaults` adds what is missing
     of a strategy      KnowsExhaustion, PredictsValues
     of any plugin      DescribesOptions
@@ -158,6 +159,23 @@ class CouplesFidelities(Protocol):
 
 
 @runtime_checkable
+class CalibratesFidelities(Protocol):
+    """A joint model whose cheap fidelities may each have a unit and a zero of their own."""
+
+    def calibrate(self) -> None:
+        """Learn these units and zeros, from the next fit on."""
+
+
+@runtime_checkable
+class TellsFactors(Protocol):
+    """A joint model that has calibrated its fidelities and tells their units."""
+
+    @property
+    def factors(self) -> Array:
+        """By how much each fidelity varies more than the target, (K,), negative for one that falls where it rises."""
+
+
+@runtime_checkable
 class ModelsJointly(Protocol):
     """A joint model whose fidelities have a covariance, which mf-sko and co-kriging need.
 
@@ -214,13 +232,21 @@ def shared_surrogate(surrogates: Sequence[Surrogate]) -> object:
 
 
 def joint_model(
-    surrogates: Sequence[Surrogate], dim: int, noises: Sequence[float | None], coupled: bool
+    surrogates: Sequence[Surrogate], dim: int, noises: Sequence[float | None], coupled: bool, calibrated: bool
 ) -> JointModel | None:
-    """The joint model that the one surrogate of several fidelities offers, if it does; a coupled one if asked for."""
+    """The joint model that the one surrogate of several fidelities offers, if it does.
+
+    A coupled one is made if asked for, and calibrated if that is asked for, too.
+    """
     one = shared_surrogate(surrogates)
     if isinstance(one, ModelsJointly):
         return one.joint(dim, noises)
-    return one.coupled(dim, noises) if coupled and isinstance(one, CouplesFidelities) else None
+    if not coupled or not isinstance(one, CouplesFidelities):
+        return None
+    joint = one.coupled(dim, noises)
+    if calibrated and isinstance(joint, CalibratesFidelities):
+        joint.calibrate()
+    return joint
 
 
 # ----------------------------------------------------------------------------------------------- acquisitions

@@ -218,6 +218,16 @@ cdef class GP:
         """The noise variances of the observations, (n,), as a copy."""
         return self._copy_rows()[2]
 
+    @property
+    def weights(self):
+        """(k(X, X) + the noises on the diagonal)⁻¹ (y − mean), (n,): minus the gradient of log p(y | X) in y."""
+        cdef cnp.ndarray weights
+        with self.lock:
+            weights = new_vector(self.process.n())
+            copy(self.process.n(), self.process.solve_alpha(), weights)
+        weights /= self.process.root
+        return weights
+
     cdef tuple _copy_rows(self):
         """Points (n, d), values (n,) and noise variances (n,) of the observations at one moment."""
         cdef cnp.ndarray x, y, noises

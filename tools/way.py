@@ -76,7 +76,7 @@ def _file(frame: FrameType) -> str | None:
 
 
 def example(trials: int) -> mfopt.Optimizer:
-    """The default method on a problem with two fidelities, after so many trials; the initial design takes 28."""
+    """The default method on a problem with two fidelities, after so many trials; the initial design takes 11."""
     optimizer = mfopt.Optimizer(_PROBLEM.domain, costs=_PROBLEM.costs, capital=1000.0, rng=0)
     for _ in range(trials):
         answer(optimizer, optimizer.ask())
@@ -90,8 +90,8 @@ def answer(optimizer: mfopt.Optimizer, trial: mfopt.Trial) -> None:
 
 def ordinary_ask() -> Way:
     """The way of an ask that explores by φ and does not learn."""
-    optimizer = example(30)
-    for _ in range(15):
+    optimizer = example(12)
+    for _ in range(40):
         trial, way = follow(optimizer.ask)
         if trial.reason.kind == "ucb" and not any("learning" in file for file in way.files):
             return way
@@ -121,7 +121,7 @@ def main(arguments: list[str]) -> int:
         return 2
     print(f"an ask that explores: {len(way.files)} files, {way.crossings} crossing, {way.maximisations} maximisation")
     print("  " + "\n  ".join(way.files))
-    optimizer = example(28)
+    optimizer = example(12)
     for _ in range(50):
         trial, way = follow(optimizer.ask)
         learns = " and learns" if any("learning" in file for file in way.files) else ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import inf, sqrt
+from math import inf, isfinite, sqrt
 
 import numpy as np
 
@@ -48,7 +48,7 @@ def rebuild_belief(optimizer: Optimizer, reasons: Sequence[Reason]) -> Belief:
     zetas, beta = [np.nan] * count, 4.0  # without a reason: two deviations and no bound
     if reasons:
         beta = reasons[-1].beta
-        for m, zeta in zip(reasons[-1].fidelities, reasons[-1].zeta, strict=True):
-            zetas[m] = zeta
+        for m, zeta, phi in zip(reasons[-1].fidelities, reasons[-1].zeta, reasons[-1].phi, strict=True):
+            zetas[m] = zeta if isfinite(phi) else np.nan  # the others are no part of φ
     models = fit_beliefs(optimizer, optimizer.history, optimizer.surrogates, coupled=True)
     return Belief(models, sqrt(beta), tuple(zetas), direction_sign(optimizer.direction))

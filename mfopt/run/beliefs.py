@@ -94,7 +94,7 @@ def _fit(
     rng: np.random.Generator,
 ) -> Sequence[Model]:
     """One model per fidelity, fitted to these rows: together where one surrogate serves all and offers it."""
-    joint = joint_model(surrogates, dim, noises, coupled)
+    joint = joint_model(surrogates, dim, noises, coupled, calibrated=coupled)
     if joint is not None:
         joint.fit(rows, rng)
         return joint.models

@@ -13,10 +13,11 @@ class Reason:
     """The terms of eq. (mfgpucbDefn) at the chosen point, one entry per fidelity that the method looks at.
 
     φ_m = μ_m + β_t^½ σ_m + ζ_m; φ = min_m φ_m. A fidelity without data has φ_m = +∞ (it is left out of the minimum)
-    and width +∞. `gamma` is +∞ for the target, which has no threshold. For minimisation φ_m is a lower bound.
+    and width +∞. `gamma` is +∞ for the target, which has no threshold, and for all where `worth` decides: then φ is the
+    target's own bound, too. For minimisation φ_m is a lower bound.
     """
 
-    kind: str  # "initial design", "ucb", "check of ζ", "refinement", "doubt", "last target query"
+    kind: str  # "initial design", "ucb", "share", "check of ζ", "refinement", "doubt", "last target query"
     text: str  # why this fidelity, in words
     fidelity: int  # the fidelity chosen, 0-based
     t: int = 0
@@ -31,6 +32,7 @@ class Reason:
     far: tuple[int, ...] = ()  # values far below the rest of their fidelity, which count as failures
     lowest: tuple[float, ...] = ()  # the lowest value of the rest
     failure: float | None = None  # the estimated chance that this evaluation fails; None before the first failure
+    worth: tuple[float, ...] = ()  # the part of the target's variance here that a value would remove, where it decided
 
     @property
     def minimum(self) -> int | None:
@@ -55,12 +57,20 @@ class Reason:
         if not self.fidelities:
             return "\n".join([head, *("  " + line for line in _show_failure(self.failure))])
         sign = "+" if self.bound == "upper" else "-"
-        columns = ("fidelity", "mean μ", "width β½σ", "ζ", f"{self.bound} bound φ = μ {sign} β½σ {sign} ζ", "γ")
+        columns: tuple[str, ...] = (
+            "fidelity",
+            "mean μ",
+            "width β½σ",
+            "ζ",
+            f"{self.bound} bound φ = μ {sign} β½σ {sign} ζ",
+        )
+        columns += ("explains",) if self.worth else ("γ",) if any(isfinite(gamma) for gamma in self.gamma) else ()
         rows: list[tuple[str, ...]] = [columns]
         for k, m in enumerate(self.fidelities):
             marks = ("*" if m == self.minimum else "") + ("<" if m == self.fidelity else "")
             values = (self.mean[k], self.width[k], self.zeta[k], self.phi[k], self.gamma[k])
-            rows.append((f"{m}{marks}", *(_show(v) for v in values)))
+            last = f"{100 * self.worth[k]:.0f} %" if self.worth else _show(values[-1])
+            rows.append((f"{m}{marks}", *(_show(v) for v in values[:-1]), last)[: len(columns)])
         tightest = "smallest" if self.bound == "upper" else "largest"
         foot = f"t = {self.t}, β = {self.beta:.4g}; * the {tightest} bound, < the fidelity chosen"
         far = _show_far(self.fidelities, self.far, self.lowest, "below" if self.bound == "upper" else "above")

@@ -50,6 +50,26 @@ def test_posterior_and_likelihood_agree_with_the_reference(kernel, nu, n, d):
         assert gp.jitter == 0.0
 
 
+@pytest.mark.parametrize(("kernel", "nu"), [("se", None), ("matern", 2.5)])
+def test_weights_are_minus_the_gradient_of_the_likelihood_in_the_values(kernel, nu):
+    rng = np.random.default_rng(5)
+    x, y, noises = rng.random((9, 2)), rng.normal(3.0, 2.0, 9), rng.uniform(0.1, 0.5, 9)
+
+    def make(values):
+        gp = GP(kernel, np.array([0.3, 0.7]), 2.5, 0.2, mean=1.5, nu=nu)
+        gp.extend(x, values, noises)
+        return gp
+
+    gp = make(y)
+    factor = gp.cholesky()
+    np.testing.assert_allclose(gp.weights, np.linalg.solve(factor @ factor.T, y - 1.5), rtol=1e-9)
+    step = 1e-5 * np.eye(9)
+    up, down = ([make(y + sign * e).log_marginal_likelihood() for e in step] for sign in (1, -1))
+    np.testing.assert_allclose(-gp.weights, (np.array(up) - down) / 2e-5, rtol=1e-5, atol=1e-7)
+    gp.truncate(0)
+    assert gp.weights.shape == (0,)
+
+
 def test_a_gp_without_data_is_its_prior():
     gp = GP("matern52", [0.5, 0.5], 2.0, 0.1, 0.7)
     mean, var, dmean, dvar = gp.posterior_gradient(np.random.default_rng(0).random((5, 2)))

@@ -39,7 +39,8 @@ def folder(tmp_path, monkeypatch):
 
 
 def test_a_study_is_drawn(folder):
-    study("study.db", mfopt.Box([(0, 1), (1e-2, 1)], names=["span", "chord"], log=[False, True]), capital=40.0)
+    box = mfopt.Box([(0, 1), (1e-2, 1)], names=["span", "chord"], log=[False, True])
+    study("study.db", box, capital=40.0, strategy="mf-gp-ucb:rule=gamma")
     assert cli.main(["plot", "study.db", "--study", "wing", "--out", "run.svg"]) == 0
     text = written(folder / "run.svg")
     for label in (

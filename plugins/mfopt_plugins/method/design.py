@@ -7,6 +7,9 @@ better spent by the method than by chance. Each of these fidelities gets at leas
 at most 50 d: with λ_1 ≪ λ_2 half of Λ₀ would pay for thousands of points, which chance places worse than the method;
 what is saved is left to it. Fidelities above the second start without data, as in the paper.
 
+A method that couples the fidelities and sees to the target itself needs less: `cheap_counts` spends λ_M at the cheapest
+fidelity, on 10 d points at most, and adds one target query, which tells how the two compare.
+
 The i-th point of a fidelity depends on the seed, the fidelity and i only: strategies that share a seed share points.
 """
 
@@ -52,6 +55,12 @@ def initial_counts(
         if size is not None:
             counts[k] = min(counts[k], size)
     return tuple(counts)
+
+
+def cheap_counts(costs: Sequence[float], dim: int, size: int | None = None) -> tuple[int, ...]:
+    """How many initial queries each fidelity gets where the cheapest has all but one, which is the target's."""
+    most = max(min(floor(costs[-1] / costs[0] * (1 + 1e-12)), 10 * dim), FEWEST)
+    return (most if size is None else min(most, size), *[0] * (len(costs) - 2), 1)
 
 
 def initial_point(domain: Domain, seed: int, fidelity: int, i: int) -> Array:

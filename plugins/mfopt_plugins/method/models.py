@@ -22,7 +22,7 @@ from typing import Protocol
 import numpy as np
 from numpy.random import Generator
 
-from mfopt.hooks import FullAcquisition, FusesBounds, SharesKernel, joint_model, shared_surrogate
+from mfopt.hooks import FullAcquisition, FusesBounds, SharesKernel, TellsFactors, joint_model, shared_surrogate
 from mfopt.protocols import Array, JointModel, Model, Query, Surrogate
 from mfopt_plugins.method.observations import AGREE, Observations
 from mfopt_plugins.method.upper_bound import PlainBound
@@ -37,7 +37,8 @@ class FidelityModels:
     """The models of the fidelities that `observations` holds; positions k as there.
 
     `own` is the number of rows from which a fidelity that learns alone has something to say about its
-    hyper-parameters; by default 2 dim, at least 3. With `coupled` a surrogate that can models all as one process.
+    hyper-parameters; by default 2 dim, at least 3. With `coupled` a surrogate that can models all as one process, and
+    with `calibrated` it learns the unit and the zero of each fidelity.
     """
 
     def __init__(
@@ -49,13 +50,14 @@ class FidelityModels:
         seed: int,
         own: int | None = None,
         coupled: bool = False,
+        calibrated: bool = False,
     ) -> None:
         self.used = observations.used
         self.observations = observations
         self._noises = [noises[m] for m in self.used]
         self._surrogates = [surrogates[m] for m in self.used]
         self._assumed = list(self._noises)  # what the models take the noises for; None where they learn them
-        self._make = partial(_choose_learning, self._surrogates, observations, dim, seed, own, coupled)
+        self._make = partial(_choose_learning, self._surrogates, observations, dim, seed, own, coupled, calibrated)
         self._learning = self._make(self._assumed)
         self.models = list(self._learning.models)
 
@@ -63,6 +65,11 @@ class FidelityModels:
     def joint(self) -> JointModel | None:
         """The posterior of all fidelities together, where there is one."""
         return self._learning.joint if isinstance(self._learning, Jointly) else None
+
+    def ranges(self) -> Array:
+        """The range of the values of each position, in the target's unit where the models know of several."""
+        ranges = np.array(self.observations.ranges())
+        return ranges / np.abs(self.joint.factors) if isinstance(self.joint, TellsFactors) else ranges
 
     def update(self) -> None:
         """Bring every model up to date with the values told: learn where it is due, otherwise append."""
@@ -108,6 +115,20 @@ class FidelityModels:
         """Means and standard deviations (K,) of all models at one point."""
         both = [model.posterior(u[None, :]) for model in self.models]
         return np.array([mean[0] for mean, _ in both]), np.sqrt([var[0] for _, var in both])
+
+    def explain(self, u: Array) -> Array:
+        """By position, the part of the target's variance at the point u that a value there would remove, (K,)."""
+        point, top = u[None, :], self.models[-1]
+        before = float(top.posterior(point)[1][0])
+        parts = np.zeros(len(self.models))
+        for k, model in enumerate(self.models if before > 0.0 else []):
+            n = model.n
+            model.extend(point, model.posterior(point)[0])
+            try:
+                parts[k] = 1.0 - float(top.posterior(point)[1][0]) / before
+            finally:
+                model.truncate(n)
+        return np.clip(parts, 0.0, 1.0)
 
     def bound(self, positions: Sequence[int], beta: float, zetas: Sequence[float]) -> FullAcquisition:
         """φ = min φ_m over these positions, eq. (mfgpucbDefn).
@@ -195,11 +216,12 @@ def _choose_learning(
     seed: int,
     own: int | None,
     coupled: bool,
+    calibrated: bool,
     noises: Sequence[float | None],
 ) -> Learning:
     """The way in which models of these surrogates learn."""
     when = Schedule(observations, seed)
-    joint = joint_model(surrogates, dim, noises, coupled)
+    joint = joint_model(surrogates, dim, noises, coupled, calibrated)
     if joint is not None:
         return Jointly(joint, when)
     models = [surrogate.model(dim, noise) for surrogate, noise in zip(surrogates, noises, strict=True)]

@@ -6,8 +6,9 @@ Far below the rest of its fidelity (tails.py)   counts as a failure (observation
 Far above the rest of a cheap fidelity, and     seen halfway between the lowest and the highest that the slope of the
 refuted by a higher fidelity next to it         rest allows: the cheap fidelity is wrong there
 
-Of few values it is hard to tell whether some lie far below. Another fidelity whose range is known may: of some values
-the nearest of its own are within its range, while all others are more than HOLD ranges below theirs.
+Of few values it is hard to tell whether some lie far below. Another fidelity with more values, whose range is known,
+may: of some values the nearest of its own are within its range, while all others are more than HOLD ranges below
+theirs.
 
 A function may well have peaks, so values far above are believed as long as nothing speaks against them, and those of
 the target always. The slope is SLOPE ranges of the rest over the diagonal of the unit cube; the lowest and the highest
@@ -91,6 +92,8 @@ class Outliers:
                 continue
             rest = ~self.find_far(j, values)
             points, values = points[rest], values[rest]
+            if len(values) < len(y):  # asked where it is good, it knows less of the range than this fidelity itself
+                continue
             off, size = y - values[np.argmin(distances(u, points), axis=1)], float(np.ptp(values))
             near, below = np.abs(off) <= size, off < -HOLD * size
             if (near | below).all() and below.any() and near.sum() >= AGREEING:

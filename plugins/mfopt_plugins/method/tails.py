@@ -33,11 +33,13 @@ class Tail:
 
     def __init__(self) -> None:
         self.bottom = -np.inf
+        self._top = np.inf  # the highest value when values far below were last looked for
         self._lowest: float | None = None  # value that does not lie far below; None as long as that is open
 
     def is_suspect(self, y: float) -> bool:
         """Whether this value may change what is far below."""
-        return self._lowest is None or y < self._lowest
+        # With a higher value the rest has a larger range, which may take in some of what lay far below.
+        return self._lowest is None or y < self._lowest or (self.bottom > -np.inf and y > self._top)
 
     @property
     def decided(self) -> bool:
@@ -56,7 +58,7 @@ class Tail:
             lowest = _find_lowest(u, y)
         if lowest is None:
             return False
-        top = float(y.max())
+        top = self._top = float(y.max())
         below = np.sort(y[y < lowest])[::-1].tolist()
         while below and top - below[0] <= limit * (top - lowest):
             lowest = below.pop(0)

@@ -14,7 +14,7 @@ import numpy as np
 import mfopt_core
 from mfopt.hooks import FullAcquisition
 from mfopt.protocols import Array, BoolArray, Model
-from mfopt_plugins.method.upper_bound import take_lowest
+from mfopt_plugins.method.upper_bound import PlainBound, take_lowest
 from mfopt_plugins.surrogates.base import KernelSurrogate, require_all
 from mfopt_plugins.surrogates.coupled.model import CoupledGP, CoupledModel
 from mfopt_plugins.surrogates.given import Given
@@ -48,7 +48,10 @@ class CompiledSurrogate(KernelSurrogate[mfopt_core.GP]):
         """φ over these models, fused: all of one coupled process, or each with a process of its own."""
         first = models[0]
         if isinstance(first, CoupledModel) and isinstance(first.joint, CompiledCoupledGP):
-            return CoupledBound(first.joint, first.joint.levels_of(models), beta, zetas)
+            levels = first.joint.levels_of(models)
+            if levels == [len(first.joint.models) - 1] or first.joint.calibration.is_plain:
+                return CoupledBound(first.joint, levels, beta, zetas)
+            return PlainBound(models, beta, zetas)
         return CompiledBound(require_all(CompiledModel, models), beta, zetas)
 
 
@@ -126,7 +129,10 @@ class CompiledCoupledGP(CoupledGP[mfopt_core.GP]):
 
 
 class CoupledBound:
-    """φ(u) = min_m μ_m + β½σ_m + ζ_m over these levels, that is fidelities, of one coupled process."""
+    """φ(u) = min_m μ_m + β½σ_m + ζ_m over these levels, that is fidelities, of one coupled process.
+
+    They must have the unit and the zero of the process (coupled/calibration.py); the target always has.
+    """
 
     def __init__(self, joint: CompiledCoupledGP, levels: Sequence[int], beta: float, zetas: Sequence[float]) -> None:
         self._joint = joint

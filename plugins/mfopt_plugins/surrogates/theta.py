@@ -120,6 +120,12 @@ class Layout:
 
         Entries that are given stay.
         """
+        return self.find_maximum(likelihood, starts, iterations)[0]
+
+    def find_maximum(
+        self, likelihood: LogLikelihood, starts: Sequence[Array], iterations: int = _ITERATIONS
+    ) -> tuple[Array, float]:
+        """The maximum a posteriori, and the log posterior density there, up to a constant."""
         free, low, high = self._free, self._low, self._high
 
         def negative(entries: Array) -> tuple[float, Array]:
@@ -145,7 +151,7 @@ class Layout:
             )
             if not found.fun >= best_value:
                 best[free], best_value = found.x, float(found.fun)
-        return best
+        return best, -best_value
 
     def _log_prior(self, theta: Array) -> tuple[float, Array]:
         """The logarithm of the prior density, up to a constant, and its gradient."""

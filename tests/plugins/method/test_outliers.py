@@ -96,3 +96,14 @@ def test_values_far_above_are_wrong_only_where_the_target_refutes_them(refuted):
     observations = observe(rows, 2)
     assert (observations.rows(0)[1].max() < 3.0) == refuted
     assert observations.rows(1)[1].max() == max(y for _, k, y in rows if k == 1)
+
+
+def test_a_higher_value_may_take_in_what_lay_far_below():
+    """The first two of the rest lie close together, so that ordinary values look far below, until the range grows."""
+    rng = np.random.default_rng(0)
+    tail, u = Tail(), rng.random((12, 2))
+    y = np.array([-1e6, 1.7, 1.85, 0.1, 0.4, 0.6, 0.9, 1.1, 1.3, -1e6, 1.6, 2.1])
+    for n in range(3, len(y) + 1):
+        if tail.is_suspect(y[n - 1]) or n == 3:
+            tail.judge(u[:n], y[:n], known=1.7 if n == 3 else None)
+    assert (y < tail.bottom).sum() == 2

@@ -45,7 +45,7 @@ def test_with_fixed_hyper_parameters_compiled_and_plain_surrogate_give_the_same_
     traces = []
     for make in (SE, SEPython):
         opt = mfopt.Optimizer(
-            domain, [1.0, 10.0], rng=0, noise=1e-2, surrogate=make(lengthscale=0.4, scale=1.0, mean=0.5), capital=260.0
+            domain, [1.0, 10.0], rng=0, noise=1e-2, surrogate=make(lengthscale=0.4, scale=1.0, mean=0.5), capital=500.0
         )
         traces.append(trace(run(opt, FUNCTIONS, 50)))
     assert len(traces[0]) == 50

@@ -54,7 +54,7 @@ def test_fidelities_between_are_not_used():
 def test_the_first_part_begins_with_the_points_that_mf_gp_ucb_has_there():
     traces = [
         trace(run(optimizer(name, capital=1000.0), FUNCTIONS, 25))
-        for name in ("mf-gp-ucb", "mf-naive", "mf-naive-random")
+        for name in ("mf-gp-ucb:rule=gamma", "mf-naive", "mf-naive-random")
     ]
     assert np.array_equal(traces[0], traces[1])
     assert np.array_equal(traces[0], traces[2])

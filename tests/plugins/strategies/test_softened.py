@@ -61,7 +61,7 @@ def test_a_scale_in_the_unit_of_y_or_values_that_are_all_equal_leave_them_as_the
 
 
 def test_reasons_are_in_the_unit_of_y_and_add_up():
-    opt = optimizer()
+    opt = optimizer(MFGPUCB(rule="gamma"))
     trials = run(opt, [CHEAP, DEAR])
     strategy = opt.strategy
     assert strategy._softener.softening.strength > 0.0
@@ -99,7 +99,7 @@ def test_values_stay_as_they_are(strategy, surrogate):
 
 def test_softening_in_the_middle_of_a_run_learns_everything_anew():
     """The first values show no peak; when more do, ζ, γ and all rows are seen in the new light."""
-    opt = optimizer(MFGPUCB(initial_capital=0.0))
+    opt = optimizer(MFGPUCB(initial_capital=0.0, rule="gamma"))
     rng = np.random.default_rng(0)
     for x in 0.2 * rng.random((12, 3)) + [0.8, 0.0, 0.4]:
         opt.add(x, 0, CHEAP(x), cost=0.0)

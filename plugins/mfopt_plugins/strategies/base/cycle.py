@@ -85,6 +85,14 @@ class Cycle(ABC):
         """Whether a surrogate that can is to model all fidelities as one process."""
         return False
 
+    def _calibrates(self) -> bool:
+        """Whether that process is to learn the unit and the zero of each fidelity."""
+        return False
+
+    def _starts_cheap(self) -> bool:
+        """Whether the initial design is made of the cheapest fidelity and one target query."""
+        return False
+
     def _needs_values(self) -> bool:
         """Whether the method cannot choose before a value is known."""
         return True
@@ -104,9 +112,12 @@ class Cycle(ABC):
             domain.dim,
             problem.seed,
             coupled=self._couples(),
+            calibrated=self._calibrates(),
         )
         self._failures = FailureModel(self._observations, self._costs, domain.dim)
-        self._design = InitialDesign(problem, self._observations, self._failures, self.initial_capital)
+        self._design = InitialDesign(
+            problem, self._observations, self._failures, self.initial_capital, self._starts_cheap()
+        )
         self._search = Search(problem, self._models, self._failures)
 
     def ask(self, view: View) -> Suggestion:
@@ -153,6 +164,8 @@ class Cycle(ABC):
             points, _ = self._observations.worked(k)
             u = points[int(np.argmax(self._models.models[k].posterior(points)[0]))].copy()
             if any(q.fidelity == fidelity and self._observations.same(points, q.u).any() for q in pending):
+                continue
+            if self._observations.same(self._observations.just_failed(k), u).any():
                 continue
             text = "the values seem to be noisy: a second one of this point tells"
             return Suggestion(u, fidelity, Reason("test of noise", text, fidelity, view.t))

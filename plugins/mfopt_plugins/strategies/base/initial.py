@@ -11,7 +11,7 @@ from mfopt.errors import Exhausted
 from mfopt.hooks import blocks_of
 from mfopt.protocols import Array, Problem, Query, Record, Suggestion, View
 from mfopt.run.reason import Reason
-from mfopt_plugins.method.design import initial_counts, initial_point
+from mfopt_plugins.method.design import cheap_counts, initial_counts, initial_point
 from mfopt_plugins.method.failures import FailureModel
 from mfopt_plugins.method.observations import Observations
 
@@ -26,7 +26,12 @@ class InitialDesign:
     """
 
     def __init__(
-        self, problem: Problem, observations: Observations, failures: FailureModel, initial_capital: float | None
+        self,
+        problem: Problem,
+        observations: Observations,
+        failures: FailureModel,
+        initial_capital: float | None,
+        cheap: bool,
     ) -> None:
         self._domain, self._seed = problem.domain, problem.seed
         self._used = observations.used
@@ -35,7 +40,10 @@ class InitialDesign:
         self._failures = failures
         size = None if self._domain.points is None else len(self._domain.points)
         parameters = len(blocks_of(self._domain))
-        self._counts = list(initial_counts(self._costs, problem.capital, initial_capital, parameters, size))
+        if cheap and initial_capital is None:
+            self._counts = list(cheap_counts(self._costs, parameters, size))
+        else:
+            self._counts = list(initial_counts(self._costs, problem.capital, initial_capital, parameters, size))
         self._drawn = [0] * len(self._used)
         self._issued: list[list[Array]] = [[] for _ in self._used]
         self._unasked = [0] * len(self._used)

@@ -13,6 +13,7 @@ from mfopt_plugins.strategies.base.cycle import check_initial_capital
 from mfopt_plugins.strategies.ucb.schedule import require_not_negative
 
 Mode = Literal["practical", "theory"]
+Rule = Literal["worth", "gamma"]
 
 
 @dataclass(eq=False, repr=False)
@@ -33,12 +34,17 @@ class UCBOptions:
     doubt: bool = True
     coupled: bool = True
     softened: bool = True
+    rule: Rule = "worth"
+    share: float = 1 / 3
+    calibrated: bool = True
 
     def __post_init__(self) -> None:
         """Refuse options that make no sense."""
         if self.mode not in ("practical", "theory"):
             raise InputError(f'mode must be "practical" or "theory", got {self.mode!r}')
-        for name in ("beta_factor", "gamma_shrink", "delta", "xi", "a", "b"):
+        if self.rule not in ("worth", "gamma"):
+            raise InputError(f'rule must be "worth" or "gamma", got {self.rule!r}')
+        for name in ("beta_factor", "gamma_shrink", "delta", "xi", "a", "b", "share"):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, Real):
                 raise InputError(f"{name} must be a number, got {value!r}")
@@ -47,6 +53,8 @@ class UCBOptions:
                 raise InputError(f"{name} must be positive and finite, got {value}")
         if not (isfinite(self.gamma_shrink) and self.gamma_shrink >= 1):
             raise InputError(f"gamma_shrink must be at least 1, got {self.gamma_shrink}")
+        if not 0 <= self.share < 1:
+            raise InputError(f"share must be at least 0 and below 1, got {self.share}")
         if not 0 < self.delta < 1:
             raise InputError(f"delta must lie strictly between 0 and 1, got {self.delta}")
         if not 0 < self.xi <= 1:

@@ -19,11 +19,12 @@ import numpy as np
 
 from mfopt import theory
 from mfopt.errors import InputError
-from mfopt.protocols import Array, Domain, Problem
+from mfopt.protocols import Array, Domain, Problem, Query
 from mfopt_plugins.method.observations import Observations
 from mfopt_plugins.strategies.ucb.zeta import START, ZetaRule
 
 NOISY_DIM = 20  # dimensions of which noisy values take at least the β_t, so that it is 4 log 2t
+CALM = 0.1  # by which β is multiplied in queries for the target's share
 
 
 @dataclass(frozen=True)
@@ -225,6 +226,31 @@ class GammaRule:
     def _set(self, gamma: list[float]) -> None:
         self._gamma = gamma
         self.values = np.array([*gamma, np.inf])
+
+
+@dataclass(frozen=True)
+class Share:
+    """The target's share: at least this `part` of what is spent goes to target queries.
+
+    Bounds that are wide call for cheap queries for a long time, and whoever has capital for five full evaluations then
+    ends without any. So the target is asked as soon as it has had less than its share, where its own bound with β times
+    CALM is largest. The method is then never behind one that spends this part of the capital on the target alone. The
+    paper has no such rule.
+    """
+
+    part: float
+    costs: Sequence[float]
+    observations: Observations
+
+    def is_owed(self, pending: Sequence[Query]) -> bool:
+        """Whether the target has had less than its share; values, failures and pending queries count."""
+        asked = list(self.observations.counts)
+        for _, k in self.observations.failures():
+            asked[k] += 1
+        for query in pending:
+            asked[self.observations.used.index(query.fidelity)] += 1
+        spent = [count * cost for count, cost in zip(asked, self.costs, strict=True)]
+        return spent[-1] < self.part * sum(spent)
 
 
 def require_not_negative(name: str, values: Sequence[float | None]) -> None:

@@ -3,7 +3,14 @@
 After the initial design (see base/cycle.py) an ask takes the first of these steps that applies:
 
     1. a check of ζ (zeta_checks.py): a value that was off the mean one position below is asked for there too
-    2. x_t = argmax φ, eq. (mfgpucbDefn), and m_t = the smallest m with β_t^½ σ_m(x_t) ≥ γ_m, else M
+    2. the target, while it has had less than its share of the capital (Share in schedule.py)
+    3. x_t = argmax φ, and a fidelity for it:
+       rule "worth"   φ = φ_M; m_t = the m whose value at x_t removes most of the target's variance there, per cost
+       rule "gamma"   φ = min φ_m, eq. (mfgpucbDefn); m_t = the smallest m with β_t^½ σ_m(x_t) ≥ γ_m, else M
+
+Rule "gamma" without a share is the paper's. Rule "worth" needs one posterior of all fidelities, in which a cheap value
+moves the target's bound: how far is what it is worth, so that no threshold is needed, a useless fidelity is left alone
+and a good one is asked as long as it helps.
 
 β_t, ζ and γ come from a schedule (schedule.py), practical or that of the theorems. In practical mode, and not in the
 paper: doubt (doubt.py) where the bounds promise nothing; the last target query that the capital pays for explores no
@@ -34,7 +41,7 @@ from mfopt_plugins.strategies.base.risk import Risk
 from mfopt_plugins.strategies.ucb.affine import Affine
 from mfopt_plugins.strategies.ucb.doubt import FACTOR, SETTLED, STEPS, Doubt
 from mfopt_plugins.strategies.ucb.options import UCBOptions
-from mfopt_plugins.strategies.ucb.schedule import Constants, Given, Practical, Schedule, Theory
+from mfopt_plugins.strategies.ucb.schedule import CALM, Constants, Given, Practical, Schedule, Share, Theory
 from mfopt_plugins.strategies.ucb.softener import Softener, find_judge
 from mfopt_plugins.strategies.ucb.zeta_checks import ZetaChecks
 
@@ -58,13 +65,65 @@ class _Choice:
     mean: Array
     width: Array  # β_t^½ σ_m; +∞ for positions that are not informed
     phi: Array
+    worth: Array | None = None  # by position, the part of the target's variance that a value would remove
 
     def at(self, k: int, text: str) -> _Choice:
         """The same point at position k."""
         return replace(self, k=k, text=text)
 
 
-class UCBStrategy(UCBOptions, Cycle):
+class _Terms(UCBOptions, Cycle):
+    """The terms of φ, and suggestions that tell them."""
+
+    _schedule: Schedule
+    _affine: Affine
+    _softener: Softener
+    _weighs: bool  # whether a value's worth decides about the fidelity
+
+    def _bounding_positions(self) -> list[int]:
+        """The positions whose bounds make φ."""
+        return [self._top] if self._weighs else self._schedule.informed_positions(self._observations.counts)
+
+    def _bound(self, positions: list[int], beta: float) -> FullAcquisition:
+        """φ over these positions."""
+        zetas = self._schedule.zeta.values[positions].tolist()
+        if self.affine:  # a surrogate's fused bound knows only its own models, not corrected ones
+            return PlainBound([self._affine.model(k, self._models.models[k]) for k in positions], beta, zetas)
+        return self._models.bound(positions, beta, zetas)
+
+    def _terms_at(self, u: Array, beta: float) -> _Choice:
+        """The terms of φ at one point, of (corrected) values."""
+        mean, sigma = self._models.at(u)
+        mean, width = self._affine.a * mean + self._affine.b, sqrt(beta) * (np.abs(self._affine.a) * sigma)
+        phi = mean + width + self._schedule.zeta.values
+        unknown = np.ones(len(self._used), dtype=np.bool_)
+        unknown[self._schedule.informed_positions(self._observations.counts)] = False
+        width[unknown] = phi[unknown] = inf
+        if self._weighs:
+            phi[: self._top] = inf
+        return _Choice(u, self._top, "", mean, width, phi)
+
+    def _spread(self) -> float:
+        """The largest range of (corrected) values within one fidelity."""
+        return float(np.max(np.abs(self._affine.a) * self._models.ranges()))
+
+    def _suggest(self, kind: str, turn: _Turn, choice: _Choice) -> Suggestion:
+        """The choice with its reason; γ counts it."""
+        zetas = self._schedule.zeta.values
+        gammas = np.full(len(zetas), inf) if self._weighs else self._schedule.gamma.values
+        terms = (choice.mean, choice.width, zetas, choice.phi, gammas)
+        if self._softener.active:
+            terms = self._softener.in_unit_of_y(*terms, self._observations.highest(), self._spread())
+        mean, width, zeta, phi, gamma = (tuple(term.tolist()) for term in terms)
+        fidelity = self._used[choice.k]
+        reason = Reason(kind, choice.text, fidelity, turn.view.t, turn.beta, self._used, mean, width, zeta, phi, gamma)
+        if choice.worth is not None:
+            reason = replace(reason, worth=tuple(choice.worth.tolist()))
+        self._schedule.gamma.count(choice.k, choice.width)
+        return Suggestion(choice.u, fidelity, reason)
+
+
+class UCBStrategy(_Terms):
     """The upper confidence bound method on the fidelities that `fidelities` picks."""
 
     def fidelities(self, count: int) -> tuple[int, ...]:
@@ -75,13 +134,15 @@ class UCBStrategy(UCBOptions, Cycle):
         """Called once, before the first ask."""
         used = self.fidelities(len(problem.costs))
         given = Given.check(problem, used, self.zetas, self.gammas)
-        self._schedule: Schedule
         if self.mode == "practical":
             self._schedule = Practical(given, self.gamma_shrink, self.beta_factor, len(blocks_of(problem.domain)))
         else:
             constants = Constants(self.delta, self.xi, self.a, self.b)
             self._schedule = Theory(given, problem.domain, constants)
+        free = self._schedule.heuristics and len(used) > 1 and not (given.any or self.affine)
+        self._weighs = free and self.rule == "worth" and self.coupled
         super().start(problem)
+        self._weighs = self._weighs and self._models.joint is not None
         heuristics, several = self._schedule.heuristics, len(used) > 1
         # A bound ζ_m that is given is one for the fidelity as it is.
         self._affine = Affine([self.affine and zeta is None for zeta in given.zetas])
@@ -91,6 +152,7 @@ class UCBStrategy(UCBOptions, Cycle):
         self._softener = Softener(find_judge(problem, used) if softens else None)
         self._risk = Risk(self._failures, self._observations, self._costs)
         self._doubt = Doubt() if self.doubt and heuristics else None
+        self._share = Share(self.share if self._weighs else 0.0, self._costs, self._observations)
 
     def tell(self, record: Record) -> None:
         """Learn the outcome of a query, or data that nobody asked for, in the order told."""
@@ -117,6 +179,12 @@ class UCBStrategy(UCBOptions, Cycle):
     def _couples(self) -> bool:
         # The theorems are about one process per fidelity, and so are affine corrections.
         return self.coupled and self._schedule.heuristics and not self.affine
+
+    def _calibrates(self) -> bool:
+        return self.calibrated and self._weighs
+
+    def _starts_cheap(self) -> bool:
+        return self._weighs
 
     def _learn(self, view: View) -> None:
         if max(self._observations.counts) >= self._softener.due_at and self._softener.judge(
@@ -156,11 +224,18 @@ class UCBStrategy(UCBOptions, Cycle):
         if probed is not None:
             choice = self._terms_at(probed, turn.beta).at(self._top, "a cheaper query did not fail here")
             return self._suggest("after a probe", turn, choice)
+        if failing and self._weighs and self._has_only_failed():
+            return self._design.another(self._top, view, pending, "every target query has failed so far")
         with self._models.hallucinate(pending):
             kind, turn, choice = self._decide(turn)
             if failing:
                 kind, turn, choice = self._beware(kind, turn, choice)
         return self._suggest(kind, turn, choice)
+
+    def _has_only_failed(self) -> bool:
+        """Whether target queries have failed and none has worked: the bound knows no better place for the next one."""
+        failed = any(k == self._top for _, k in self._observations.failures())
+        return failed and self._observations.counts[self._top] == 0
 
     def _is_alone_with_noise(self) -> bool:
         """Whether the only fidelity in use is noisy; where there are several the cheap ones explore."""
@@ -172,6 +247,9 @@ class UCBStrategy(UCBOptions, Cycle):
 
     def _decide(self, turn: _Turn) -> tuple[str, _Turn, _Choice]:
         """The rule that applies, the turn (doubt changes β), and the choice."""
+        if self._share.is_owed(turn.pending):
+            text = f"the target has had less than {100 * self.share:.0f} % of what was spent"
+            return "share", turn, self._ask_target(self._bound([self._top], CALM * turn.beta), turn, text)
         choice = self._explore(turn)
         doubt = self._doubt if self._doubt is not None and self._is_settled(choice) else None
         kind = "ucb"
@@ -181,8 +259,8 @@ class UCBStrategy(UCBOptions, Cycle):
             doubt.looks -= choice.k == self._top  # until the target was asked elsewhere
         if choice.k == self._top and turn.view.remaining < 2 * self._costs[-1]:
             text = "the capital pays for one more target query: it goes where the means are best"
-            informed = self._schedule.informed_positions(self._observations.counts)
-            return "last target query", turn, self._ask_target(self._bound(informed, 0.0), turn, text, CAUTION)
+            bound = self._bound(self._bounding_positions(), 0.0)
+            return "last target query", turn, self._ask_target(bound, turn, text, CAUTION)
         if doubt is not None and kind == "ucb":
             doubt.looks = 1
             if self._top == 0:
@@ -194,8 +272,8 @@ class UCBStrategy(UCBOptions, Cycle):
     def _beware(self, kind: str, turn: _Turn, choice: _Choice) -> tuple[str, _Turn, _Choice]:
         """The same, or what is better asked before it because evaluations fail (base/risk.py)."""
         remaining = turn.view.remaining
-        informed = self._schedule.informed_positions(self._observations.counts)
-        test = self._risk.find_test(self._bound(informed, turn.beta), float(np.min(choice.phi)))
+        bound = self._bound(self._bounding_positions(), turn.beta)
+        test = self._risk.find_test(bound, float(np.min(choice.phi)))
         if test is not None and self._can_pay(test[1], remaining - self._costs[-1]):
             text = "the fidelity below fails here: whether this one does"
             return "test", turn, self._terms_at(test[0], turn.beta).at(test[1], text)
@@ -208,7 +286,7 @@ class UCBStrategy(UCBOptions, Cycle):
     def _explore(self, turn: _Turn) -> _Choice:
         """x_t and m_t."""
         top, depth = self._top, self._spread() or 1.0
-        bound = self._bound(self._schedule.informed_positions(self._observations.counts), turn.beta)
+        bound = self._bound(self._bounding_positions(), turn.beta)
         u, lowered = self._search.maximum(bound, top, turn.view, turn.pending, depth)
         choice = self._choose_fidelity(u, turn)
         for _ in range(len(self._used)):  # another point may call for another fidelity, and be no better there
@@ -234,7 +312,26 @@ class UCBStrategy(UCBOptions, Cycle):
         return self._terms_at(u, turn.beta).at(self._top, text)
 
     def _choose_fidelity(self, u: Array, turn: _Turn) -> _Choice:
-        """m_t at x_t: the smallest m with β_t^½ σ_m ≥ γ_m, else M."""
+        """m_t at x_t."""
+        return self._choose_by_worth(u, turn) if self._weighs else self._choose_by_gamma(u, turn)
+
+    def _choose_by_worth(self, u: Array, turn: _Turn) -> _Choice:
+        """The m whose value removes most of the target's variance at x_t per cost; the target removes all of it."""
+        worth = self._models.explain(u)
+        choice = replace(self._terms_at(u, turn.beta), worth=worth)
+        best, highest = self._top, 1.0 / self._costs[-1]
+        for k in range(self._top):
+            per_cost = float(worth[k]) / self._costs[k]
+            if per_cost <= highest or not self._can_pay(k, turn.view.remaining):
+                continue
+            if not (self._search.is_needless(u, k, turn.pending) or self._fails_alone(u, k)):
+                best, highest = k, per_cost
+        if best == self._top:
+            return choice.at(best, "no cheaper value tells more about the target here, for what it costs")
+        return choice.at(best, f"it removes {100 * worth[best]:.0f} % of the target's variance here, at less cost")
+
+    def _choose_by_gamma(self, u: Array, turn: _Turn) -> _Choice:
+        """The smallest m with β_t^½ σ_m ≥ γ_m, else M."""
         choice, gammas, top = self._terms_at(u, turn.beta), self._schedule.gamma.values, self._top
         for k in range(top):
             wide = choice.width[k] >= gammas[k]
@@ -258,38 +355,3 @@ class UCBStrategy(UCBOptions, Cycle):
         """Whether the bounds promise no more than a refinement of the best target value."""
         best = incumbent(self._models, ())  # where values are noisy the largest is mostly luck
         return best is not None and float(np.min(choice.phi)) - best <= SETTLED * self._spread()
-
-    # ------------------------------------------------------------------------------------------- quantities
-
-    def _bound(self, positions: list[int], beta: float) -> FullAcquisition:
-        """φ over these positions."""
-        zetas = self._schedule.zeta.values[positions].tolist()
-        if self.affine:  # a surrogate's fused bound knows only its own models, not corrected ones
-            return PlainBound([self._affine.model(k, self._models.models[k]) for k in positions], beta, zetas)
-        return self._models.bound(positions, beta, zetas)
-
-    def _terms_at(self, u: Array, beta: float) -> _Choice:
-        """The terms of φ at one point, of (corrected) values."""
-        mean, sigma = self._models.at(u)
-        mean, width = self._affine.a * mean + self._affine.b, sqrt(beta) * (np.abs(self._affine.a) * sigma)
-        phi = mean + width + self._schedule.zeta.values
-        unknown = np.ones(len(self._used), dtype=np.bool_)
-        unknown[self._schedule.informed_positions(self._observations.counts)] = False
-        width[unknown] = phi[unknown] = inf
-        return _Choice(u, self._top, "", mean, width, phi)
-
-    def _spread(self) -> float:
-        """The largest range of (corrected) values within one fidelity."""
-        return float(np.max(np.abs(self._affine.a) * self._observations.ranges()))
-
-    def _suggest(self, kind: str, turn: _Turn, choice: _Choice) -> Suggestion:
-        """The choice with its reason; γ counts it."""
-        zetas, gammas = self._schedule.zeta.values, self._schedule.gamma.values
-        terms = (choice.mean, choice.width, zetas, choice.phi, gammas)
-        if self._softener.active:
-            terms = self._softener.in_unit_of_y(*terms, self._observations.highest(), self._spread())
-        mean, width, zeta, phi, gamma = (tuple(term.tolist()) for term in terms)
-        fidelity = self._used[choice.k]
-        reason = Reason(kind, choice.text, fidelity, turn.view.t, turn.beta, self._used, mean, width, zeta, phi, gamma)
-        self._schedule.gamma.count(choice.k, choice.width)
-        return Suggestion(choice.u, fidelity, reason)

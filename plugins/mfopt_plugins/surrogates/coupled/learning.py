@@ -1,8 +1,17 @@
 """Hyper-parameters of the coupled process, by maximising its log marginal likelihood under weak priors.
 
-θ = (log ℓ_1..d, log of the K − 1 steps, log scale, log noise_1..K, mean) with the priors of priors.py, and
+θ = (log ℓ_1..d, log of the K − 1 steps, log scale, log noise_1..K, mean, and where fidelities are calibrated the
+logarithms of |a_1|..|a_{K−1}| and b_1..b_{K−1}) with the priors of priors.py, and
 
     log step ~ N(log 4, 1)   neighbouring fidelities differ by a quarter of their deviation, give or take a factor e
+    log |a|  ~ N(0, 1)       values that were brought into the target's unit are in it, give or take a factor e
+    b        ~ N(0, 1)       and a deviation
+
+The values of fidelity k are a_k z + b_k with z the process (calibration.py), so that
+
+    log p(y) = log p(z) − Σ_k n_k log |a_k|,   ∂ log p(z)/∂z = −(weights of the process).
+
+The signs of a are not learnt here: `signs` are those assumed.
 
 Noise is each fidelity's own, but the log noises of two differ by N(0, 2²): with a few target values, noise would
 otherwise be an easy explanation for whatever does not fit.
@@ -17,6 +26,7 @@ import numpy as np
 
 from mfopt.hooks import Rows
 from mfopt.protocols import Array
+from mfopt_plugins.surrogates.coupled.calibration import Calibration
 from mfopt_plugins.surrogates.given import Given
 from mfopt_plugins.surrogates.gp.process import GaussianProcess, Hyper, MakeGP
 from mfopt_plugins.surrogates.priors import lengthscale_part, mean_part, noise_part, scale_part
@@ -25,6 +35,7 @@ from mfopt_plugins.surrogates.theta import Layout, Part
 
 _NOISES_APART = 2.0  # deviation of the difference between the log noises of two fidelities
 _STEP, _STEP_SIGMA = 4.0, 1.0  # length-scale of a step: centre, and deviation of its logarithm
+_FACTOR_SIGMA, _SHIFT_SIGMA = 1.0, 1.0  # deviations of log |a| and of b
 
 
 @dataclass(frozen=True)
@@ -32,42 +43,53 @@ class CoupledHyper:
     """Hyper-parameters of the coupled process: those of the kernel, over (u, c), and one noise per fidelity."""
 
     kernel: Hyper  # its own noise is 0
-    noises: Array
+    noises: Array  # of the values told
+    calibration: Calibration
 
 
-def lay_out(given: Given, noises: Sequence[float | None]) -> Layout:
-    """θ; what is given and the known noise (or None) per fidelity are not learnt."""
+def lay_out(given: Given, noises: Sequence[float | None], calibrated: bool = False) -> Layout:
+    """θ; what is given and the known noise (or None) per fidelity are not learnt, a and b only if `calibrated`."""
+    below = len(noises) - 1
+    plain = Calibration.none(below)
     return Layout(
         [
             lengthscale_part("lengthscale", given.groups, given.lengthscale),
-            Part("step", np.full(len(noises) - 1, _STEP), _STEP_SIGMA),
+            Part("step", np.full(below, _STEP), _STEP_SIGMA),
             scale_part("scale", given.scale),
             noise_part("noise", noises, difference=_NOISES_APART**2),
             mean_part("mean", [given.mean]),
+            Part("factor", plain.a, _FACTOR_SIGMA, given=None if calibrated else plain.a.tolist()),
+            Part("shift", plain.b, _SHIFT_SIGMA, positive=False, given=None if calibrated else plain.b.tolist()),
         ]
     )
 
 
-def unpack(layout: Layout, theta: Array) -> CoupledHyper:
-    """The hyper-parameters for this θ, in standard units."""
+def unpack(layout: Layout, theta: Array, signs: Array) -> CoupledHyper:
+    """The hyper-parameters for this θ and these signs of a_1..a_K, in standard units."""
     values = layout.unpack(theta)
     lengthscale = np.concatenate([values["lengthscale"], values["step"]])
     return CoupledHyper(
         Hyper(lengthscale, float(values["scale"][0]), 0.0, float(values["mean"][0])),
         values["noise"],
+        Calibration(signs * np.append(values["factor"], 1.0), np.append(values["shift"], 0.0)),
     )
 
 
-def learn(make: MakeGP[GaussianProcess], rows: Sequence[Rows], layout: Layout, starts: Sequence[Array]) -> Array:
-    """The maximum a posteriori for rows of coded points, one (u, y) per fidelity, in standard units."""
+def learn(
+    make: MakeGP[GaussianProcess], rows: Sequence[Rows], layout: Layout, starts: Sequence[Array], signs: Array
+) -> tuple[Array, float]:
+    """The maximum a posteriori for rows of coded points, (u, y) per fidelity in standard units, and its log density."""
     u, level, y = stack(rows)
     count = len(rows)
+    counts = np.bincount(level, minlength=count)
     dim = u.shape[1] - (count - 1)
 
     def likelihood(theta: Array) -> list[tuple[float, Array]]:
-        hyper = unpack(layout, theta)
+        hyper = unpack(layout, theta, signs)
         gp = make(hyper.kernel)
-        gp.extend(u, y, hyper.noises[level])
+        a, b = hyper.calibration.a[level], hyper.calibration.b[level]
+        z = (y - b) / a
+        gp.extend(u, z, hyper.noises[level] / a**2)
         value, own, by_row = gp.log_marginal_likelihood(grad=True, rows=True)
         # `own` is in (log ℓ_1..d, log steps, log scale, log noise, mean); the noise is not the process's but the rows'.
         slope = np.zeros(len(layout))
@@ -75,6 +97,9 @@ def learn(make: MakeGP[GaussianProcess], rows: Sequence[Rows], layout: Layout, s
         slope[layout["step"]] = own[dim:-3]
         slope[layout["scale"]], slope[layout["mean"]] = own[-3], own[-1]
         slope[layout["noise"]] = np.bincount(level, by_row, count)
-        return [(value, slope)]
+        weights = gp.weights
+        slope[layout["shift"]] = np.bincount(level, weights / a, count)[:-1]
+        slope[layout["factor"]] = (np.bincount(level, weights * z - 2 * by_row, count) - counts)[:-1]
+        return [(value - float(counts @ np.log(np.abs(hyper.calibration.a))), slope)]
 
-    return layout.maximise_posterior(likelihood, starts)
+    return layout.find_maximum(likelihood, starts)

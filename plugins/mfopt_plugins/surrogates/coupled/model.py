@@ -4,7 +4,8 @@ Each step from a fidelity to the next is a coordinate of its own: fidelity k of 
 first k entries are 1, and κ((u, m), (u′, m′)) is the kernel at the points (u, c(m)) and (u′, c(m′)). A long
 length-scale of a step says that the two fidelities are nearly the same function, a short one that they have nothing in
 common; it is learnt like any other (learning.py). So all fidelities have one kernel in u (the paper's assumption), a
-cheap value also tells something about the target, and how much is learnt, not assumed.
+cheap value also tells something about the target, and how much is learnt, not assumed. Where `calibrate` was called,
+each cheap fidelity has a unit and a zero of its own (calibration.py).
 
 The paper conditions each fidelity on its own values alone; docs/defaults.md says why this is the default.
 """
@@ -18,12 +19,16 @@ import numpy as np
 
 from mfopt.hooks import Rows
 from mfopt.protocols import Array, Model
+from mfopt_plugins.surrogates.coupled.calibration import SOME, Calibration
 from mfopt_plugins.surrogates.coupled.learning import CoupledHyper, lay_out, learn, unpack
 from mfopt_plugins.surrogates.given import Given
 from mfopt_plugins.surrogates.gp.process import MakeGP, Process
 from mfopt_plugins.surrogates.rows import thin
 from mfopt_plugins.surrogates.theta import AFRESH, Layout
 from mfopt_plugins.surrogates.units import Standard
+
+_FAR = 0.5  # distance between the codes of two fidelities, in length-scales, from which they have little in common
+_ODDS = 2.0  # logarithm of the prior odds against a negative relation
 
 
 class CoupledGP(Generic[Process]):
@@ -41,11 +46,27 @@ class CoupledGP(Generic[Process]):
         self._dim = dim
         self._noises = tuple(noises)
         self._given = given.broadcast(dim)
+        self._calibrated = False
+        self._signs = np.ones(len(noises))  # of a_1..a_K
         self._learnt: Array | None = None  # θ in standard units: the next warm start
         self._searched = 0  # rows when the search last started from the centre of the priors too
         self._rows = [(np.empty((0, dim)), np.empty(0)) for _ in noises]
         self._process = self._make_prior()
         self.models: Sequence[CoupledModel[Process]] = [CoupledModel(self, k) for k in range(len(noises))]
+
+    def calibrate(self) -> None:
+        """Let each fidelity below the target have a unit and a zero of its own, from the next fit on."""
+        self._calibrated = True
+
+    @property
+    def factors(self) -> Array:
+        """a_1..a_K."""
+        return self.calibration.a
+
+    @property
+    def calibration(self) -> Calibration:
+        """The units and zeros in use."""
+        return self._process.hyper.calibration
 
     def fit(self, rows: Sequence[Rows], rng: np.random.Generator) -> None:
         """Learn all hyper-parameters from these rows, (u, y) per fidelity, and condition on them alone."""
@@ -54,16 +75,44 @@ class CoupledGP(Generic[Process]):
         if not any(counts):
             self._process = self._make_prior()
             return
+        guess = Calibration.guess(self._rows) if self._calibrated else Calibration.none(len(rows))
+        moved = guess.undo(self._rows)
+        noises = [None if noise is None else noise / a**2 for noise, a in zip(self._noises, guess.a, strict=True)]
         most = int(np.argmax(counts))
-        standard = Standard.of(rows[most][1], self._noises[most])
-        layout = self._lay_out(standard)
+        standard = Standard.of(moved[most][1], noises[most])
+        layout = self._lay_out(standard, noises)
         afresh = sum(counts) >= AFRESH * self._searched
         if afresh:
             self._searched = sum(counts)
-        starts = layout.choose_starts(self._learnt, afresh, rng)
-        some = [(self.encode(u, k), standard.standardise(y)) for k, (u, y) in enumerate(thin(self._rows, rng))]
-        self._learnt = learn(self._make, some, layout, starts)
-        self._process = self._make_process(unpack(layout, self._learnt), standard)
+        starts = layout.choose_starts(self._warm_start(layout, guess, standard), afresh, rng)
+        some = [(self.encode(u, k), standard.standardise(y)) for k, (u, y) in enumerate(thin(moved, rng))]
+        self._learnt = self._learn(some, layout, starts)
+        self._process = self._make_process(unpack(layout, self._learnt, self._signs), standard, guess)
+
+    def _warm_start(self, layout: Layout, guess: Calibration, standard: Standard) -> Array | None:
+        """The θ learnt last, with the present a and b as they look after this guess."""
+        if self._learnt is None or not self._calibrated:
+            return self._learnt
+        theta, present = self._learnt.copy(), self.calibration.before(guess).standardise(standard.offset, standard.unit)
+        theta[layout["factor"]], theta[layout["shift"]] = np.log(np.abs(present.a[:-1])), present.b[:-1]
+        return theta
+
+    def _learn(self, rows: Sequence[Rows], layout: Layout, starts: Sequence[Array]) -> Array:
+        """θ for rows of coded points in standard units, with the signs that go with it."""
+        best, density = learn(self._make, rows, layout, starts, self._signs)
+        top = len(rows) - 1
+        for k in range(top if self._calibrated and len(rows[top][1]) >= SOME else 0):
+            # Fidelities that seem to have little in common may be each other's opposite.
+            step = np.exp(best[layout["step"]])
+            if len(rows[k][1]) < SOME or np.sum(step[k:] ** -2.0) < _FAR**2:
+                continue
+            signs, start = self._signs.copy(), best.copy()
+            signs[k] *= -1.0
+            start[layout["step"]] = layout.centre[layout["step"]]
+            other, value = learn(self._make, rows, layout, [start], signs)
+            if value > density - _ODDS * signs[k]:
+                best, density, self._signs = other, value, signs
+        return best
 
     def condition(self) -> Process:
         """Condition the process on the present rows, and return it."""
@@ -99,34 +148,44 @@ class CoupledGP(Generic[Process]):
         self.fit([(u, y) if j == k else rows for j, rows in enumerate(self._rows)], rng)
 
     def describe(self, k: int) -> Mapping[str, Any]:
-        """Hyper-parameters in the unit of y; `step` are the length-scales of the steps between fidelities."""
+        """Hyper-parameters in the unit of the target; `step` are the length-scales of the steps between fidelities.
+
+        Values of this fidelity are those of the process times `factor` plus `shift`; `noise` is theirs.
+        """
         hyper = self._process.hyper
         return {
             "kernel": f"{self._kernel} over fidelities",
             "lengthscale": hyper.kernel.lengthscale[: self._dim].tolist(),
             "step": hyper.kernel.lengthscale[self._dim :].tolist(),
+            "factor": float(hyper.calibration.a[k]),
+            "shift": float(hyper.calibration.b[k]),
             "scale": hyper.kernel.scale,
             "noise": float(hyper.noises[k]),
             "mean": hyper.kernel.mean,
             "jitter": float(self.condition().jitter),
         }
 
-    def _lay_out(self, standard: Standard) -> Layout:
-        noises = [standard.standardise_variance(noise) for noise in self._noises]
-        return lay_out(standard.standardise_given(self._given), noises)
+    def _lay_out(self, standard: Standard, noises: Sequence[float | None]) -> Layout:
+        known = [standard.standardise_variance(noise) for noise in noises]
+        return lay_out(standard.standardise_given(self._given), known, self._calibrated)
 
     def _make_prior(self) -> CoupledProcess[Process]:
         """The process before anything is learnt: at the centre of the priors, but for what is given."""
-        layout = self._lay_out(Standard())
-        return self._make_process(unpack(layout, layout.fix(layout.centre)), Standard())
+        layout = self._lay_out(Standard(), self._noises)
+        hyper = unpack(layout, layout.fix(layout.centre), self._signs)
+        return self._make_process(hyper, Standard(), Calibration.none(len(self._noises)))
 
-    def _make_process(self, hyper: CoupledHyper, standard: Standard) -> CoupledProcess[Process]:
-        """The process with these hyper-parameters, which are in standard units; its rows come when it is used."""
-        learnt = hyper.noises * standard.unit**2
+    def _make_process(self, hyper: CoupledHyper, standard: Standard, guess: Calibration) -> CoupledProcess[Process]:
+        """The process with these hyper-parameters, which are in standard units after this guess.
+
+        Its rows come when it is used.
+        """
+        learnt = hyper.noises * (standard.unit * guess.a) ** 2
         # A noise that is known to be 0 has no logarithm, so the known value is taken as it is.
         noises = np.array([learnt[k] if noise is None else noise for k, noise in enumerate(self._noises)])
         kernel = standard.restore(hyper.kernel, self._given, 0.0)
-        return CoupledProcess(self._make, CoupledHyper(kernel, noises))
+        calibration = guess.after(hyper.calibration.restore(standard.offset, standard.unit))
+        return CoupledProcess(self._make, CoupledHyper(kernel, noises, calibration))
 
 
 class CoupledModel(Generic[Process]):
@@ -155,12 +214,21 @@ class CoupledModel(Generic[Process]):
 
     def posterior(self, u: Array) -> tuple[Array, Array]:
         """Mean and variance of this fidelity given the rows of all."""
-        return self.joint.condition().posterior(self.joint.encode(u, self.k))
+        mean, var = self.joint.condition().posterior(self.joint.encode(u, self.k))
+        a, b = self._unit
+        return a * mean + b, a**2 * var
 
     def posterior_gradient(self, u: Array) -> tuple[Array, Array, Array, Array]:
         """Mean, variance and their gradients in u."""
         mean, var, dmean, dvar = self.joint.condition().posterior_gradient(self.joint.encode(u, self.k))
-        return mean, var, dmean[:, : u.shape[1]], dvar[:, : u.shape[1]]
+        a, b = self._unit
+        return a * mean + b, a**2 * var, a * dmean[:, : u.shape[1]], a**2 * dvar[:, : u.shape[1]]
+
+    @property
+    def _unit(self) -> tuple[float, float]:
+        """What turns the process into values of this fidelity."""
+        calibration = self.joint.calibration
+        return float(calibration.a[self.k]), float(calibration.b[self.k])
 
     def describe(self) -> Mapping[str, Any]:
         """Hyper-parameters of this fidelity, in the unit of y."""
@@ -199,8 +267,9 @@ class CoupledProcess(Generic[Process]):
         for k, (u, y) in enumerate(rows):
             known = self._order.count(k)
             if known < len(y):
-                noises = np.full(len(y) - known, self.hyper.noises[k])
-                self._gp.extend(_encode(u[known:], k, len(rows)), y[known:], noises)
+                a, b = self.hyper.calibration.a[k], self.hyper.calibration.b[k]
+                noises = np.full(len(y) - known, self.hyper.noises[k] / a**2)
+                self._gp.extend(_encode(u[known:], k, len(rows)), (y[known:] - b) / a, noises)
                 self._order += [k] * (len(y) - known)
         self._matching = len(self._order)
         return self._gp

@@ -29,6 +29,10 @@ class GaussianProcess(Protocol):
     def jitter(self) -> float:
         """What had to be added to the diagonal for the factorisation to succeed; 0.0 normally."""
 
+    @property
+    def weights(self) -> Array:
+        """(k(X, X) + noise)⁻¹ (y − mean) of the rows: minus the derivative of log p(y) in y."""
+
     def extend(self, X: Array, y: Array, noise: Array | None = None) -> None:
         """Condition on more rows; `noise` has a variance for each where that is not the process's η²."""
 

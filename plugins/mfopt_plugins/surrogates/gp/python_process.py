@@ -41,6 +41,11 @@ class PythonGP:
         """What had to be added to the diagonal for the factorisation to succeed; 0.0 normally."""
         return self._jitter
 
+    @property
+    def weights(self) -> Array:
+        """K⁻¹(y − m)."""
+        return self._alpha.copy()
+
     def extend(self, X: Array, y: Array, noise: Array | None = None) -> None:
         """Condition on more rows; `noise` has a variance for each where that is not the process's η²."""
         own = np.full(len(y), self._hyper.noise) if noise is None else noise
