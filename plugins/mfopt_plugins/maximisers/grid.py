@@ -18,7 +18,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from mfopt.hooks import SnapsPoints, blocks_of, place
+from mfopt.hooks import SnapsPoints, blocks_of, place, row_keys
 from mfopt.protocols import Array, Block, BoolArray, Domain
 
 FEW = 16  # an ordered parameter with at most so many values is listed
@@ -120,7 +120,7 @@ class Grid:
             return self.domain.contains(u)
         if not self.constrained:
             return np.ones(len(u), dtype=np.bool_)
-        keys = keys_of(u, np.arange(u.shape[1]))
+        keys = row_keys(u)
         new = {key: i for i, key in enumerate(keys) if key not in self._inside}
         if len(self._inside) + len(new) > _KNOWN:
             self._inside.clear()
@@ -132,7 +132,7 @@ class Grid:
 
     def rests(self, v: Array) -> BoolArray:
         """Which of the parameters that have conditions are at rest, (q, number of them)."""
-        keys = keys_of(v, self._deciding)
+        keys = row_keys(v, self._deciding)
         new = {key: i for i, key in enumerate(keys) if key not in self._resting}
         if len(self._resting) + len(new) > _KNOWN:
             self._resting.clear()
@@ -146,7 +146,7 @@ class Grid:
         coarse = u.copy()
         columns = [block.start for block in self.real]
         coarse[:, columns] = np.minimum(np.floor(_CELLS * u[:, columns]), _CELLS - 1)
-        return keys_of(coarse, np.arange(u.shape[1]))
+        return row_keys(coarse)
 
     @cached_property
     def scattered(self) -> Array:
@@ -274,14 +274,6 @@ class Grid:
         moved = (self._snap(rows) != rows).reshape(len(blocks), len(v), -1)
         columns = [moved[k, :, block.coordinates].any(axis=1) for k, block in enumerate(blocks)]
         return np.column_stack(columns) if columns else np.zeros((len(v), 0), dtype=np.bool_)
-
-
-def keys_of(u: Array, columns: _Columns) -> list[bytes]:
-    """One key per row, equal for rows that are equal in these columns."""
-    if len(columns) == 0:
-        return [b""] * len(u)
-    rows: list[bytes] = np.ascontiguousarray(u[:, columns]).view(f"V{8 * len(columns)}").ravel().tolist()
-    return rows
 
 
 def _is_listed(block: Block) -> bool:

@@ -15,10 +15,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from mfopt.hooks import FullAcquisition
+from mfopt.hooks import FullAcquisition, row_keys
 from mfopt.protocols import Array, BoolArray
 from mfopt_plugins.maximisers.boundary import slide
-from mfopt_plugins.maximisers.grid import Grid, keys_of
+from mfopt_plugins.maximisers.grid import Grid
 from mfopt_plugins.maximisers.polish import Pieces, ascend, choose_apart, polish
 
 _ROUNDS = 12  # of step 2, at most
@@ -139,7 +139,7 @@ class MixedSearch:
         alike = bool((movable == movable[0]).all())
         masks: dict[bytes, BoolArray] = {}  # by the values of discrete parameters, which decide what is at rest
         if not alike:
-            for key, mask in zip(keys_of(u, columns), movable, strict=True):
+            for key, mask in zip(row_keys(u, columns), movable, strict=True):
                 masks[key] = mask & masks.get(key, mask)
 
         def pieces(points: Array) -> tuple[Array, Array]:
@@ -148,7 +148,7 @@ class MixedSearch:
                 inside = self._contains(grid.point(grid.round(points)) if relaxed else points)
                 if not inside.all():
                     heights[:, ~inside] = -np.inf
-            mask = movable[0] if alike else np.array([masks[key] for key in keys_of(points, columns)])
+            mask = movable[0] if alike else np.array([masks[key] for key in row_keys(points, columns)])
             return heights, np.where(mask, slopes, 0.0)
 
         return pieces
@@ -160,7 +160,7 @@ class MixedSearch:
 
 def _first_rows(u: Array) -> list[int]:
     """The number of the first of each set of equal rows."""
-    keys = keys_of(u, np.arange(u.shape[1]))
+    keys = row_keys(u)
     return sorted(dict(zip(reversed(keys), range(len(keys) - 1, -1, -1), strict=True)).values())
 
 
