@@ -65,6 +65,7 @@ class MixedSearch:
     def _exchange(self, v: Array, heights: Array) -> tuple[Array, Array]:
         """Step 2."""
         grid, expanded, paired = self._grid, set[int](), -1
+        rough = set(range(len(v))) if grid.rounded else set()  # since they were rounded, these may not be at a maximum
         rng = np.random.default_rng(_SEED)
         for _ in range(_ROUNDS):
             best = int(np.argmax(heights))
@@ -78,8 +79,9 @@ class MixedSearch:
             paired = best
             fresh = self._choose(moved, heights[best] - _HOPE * self._spread)
             if len(fresh):
-                # The best point is ascended from again, so that ascents which cannot reach it are given up.
-                more, values = self.ascend(np.vstack([v[best], fresh]), relaxed=False)
+                # The best point is a rival of the others, so that ascents which cannot reach it are given up.
+                more, values = self.ascend(np.vstack([v[best], fresh]), relaxed=False, ended=best not in rough)
+                rough.discard(best)
                 v[best], heights[best] = more[0], values[0]
                 v, heights = np.vstack([v, more[1:]]), np.concatenate([heights, values[1:]])
         return v, heights
@@ -115,12 +117,12 @@ class MixedSearch:
                         return moved[chosen]
         return moved[chosen]
 
-    def ascend(self, v: Array, relaxed: bool) -> tuple[Array, Array]:
-        """Where ascents from these rows end, and the values of the points that they stand for."""
+    def ascend(self, v: Array, relaxed: bool, ended: bool = False) -> tuple[Array, Array]:
+        """Where ascents from these rows end, and the values of the points that they stand for; `ended` as in polish."""
         grid = self._grid
         u, movable, values = grid.point(v), grid.movable(v, relaxed), None
         if movable.any():
-            ends, values = ascend(self._pieces(u, movable, relaxed), u, self._spread)
+            ends, values = ascend(self._pieces(u, movable, relaxed), u, self._spread, ended)
             v = grid.round(np.where(movable, ends, v))
             u = grid.point(v)
         if values is None or relaxed:

@@ -43,29 +43,36 @@ def polish(acquisition: HasPieces, domain: Domain, candidates: Array, values: Ar
     return np.array(ends[best] if heights[best] >= values[top] else candidates[top])
 
 
-def ascend(pieces: Pieces, starts: Array, spread: float) -> tuple[Array, Array]:
-    """Where ascents from `starts` end, and the values there; a coordinate in which all slopes are 0 stays as it is."""
-    ends, heights, settled = _climb(pieces, starts, spread)
+def ascend(pieces: Pieces, starts: Array, spread: float, ended: bool = False) -> tuple[Array, Array]:
+    """Where ascents from `starts` end, and the values there; a coordinate in which all slopes are 0 stays as it is.
+
+    Those that cannot be expected to become the best are given up. `ended`: an earlier ascent has ended at the first
+    start, which stays there as a rival of the others.
+    """
+    ends, heights, settled = _climb(pieces, starts, spread, ended)
     best = int(np.argmax(heights))
     done = bool(settled[best])
     for _ in range(_AGAIN):
         if done:
             break
-        end, height, settled = _climb(pieces, ends[best : best + 1], spread)
+        end, height, settled = _climb(pieces, ends[best : best + 1], spread, ended=False)
         if height[0] - heights[best] <= _SETTLED * spread:
             break
         ends[best], heights[best], done = end[0], height[0], bool(settled[0])
     return ends, heights
 
 
-def _climb(pieces: Pieces, starts: Array, spread: float) -> tuple[Array, Array, BoolArray]:
+def _climb(pieces: Pieces, starts: Array, spread: float, ended: bool) -> tuple[Array, Array, BoolArray]:
     """Where the ascents from `starts` end, the values there, and whether no step from there promised a gain."""
     ascent = mfopt_core.Ascent(starts, spread)
-    for _ in range(_ROUNDS):
+    for k in range(_ROUNDS):
         points = ascent.points()
         if len(points) == 0:
             break
-        ascent.tell(*pieces(points))
+        heights, slopes = pieces(points)
+        if ended and k == 0:
+            slopes[:, 0] = 0.0  # ends it
+        ascent.tell(heights, slopes)
     return ascent.result()
 
 
