@@ -65,15 +65,15 @@ class Lattice:
 
     def _learn(self, u: Array, keys: list[bytes]) -> dict[bytes, list[float] | None]:
         """What is known, these rows included. A dict that is full is left to other threads, which may be reading it."""
-        if len(self._known) + len(keys) > _KNOWN:
-            self._known = {}
-        known = self._known
+        known = self._known if len(self._known) + len(keys) <= _KNOWN else {}
         new = {key: i for i, key in enumerate(keys) if key not in known}
         rows = u[list(new.values())]
         rows[:, self._numbers] = _ELSEWHERE
         at_values = (self._product.snap(rows) == rows)[:, self._columns].all(axis=1)
         x = self._product.decode(rows).tolist()
         known.update((key, row if on else None) for key, row, on in zip(new, x, at_values.tolist(), strict=True))
+        if len(known) <= _KNOWN:
+            self._known = known
         return known
 
     def __getstate__(self) -> dict[str, object]:

@@ -79,9 +79,7 @@ def _push(contains: Callable[[Array], BoolArray], x: Array, normal: Array, reach
     return np.clip(x + low[:, None] * normal, 0.0, 1.0)
 
 
-def _leave(
-    contains: Callable[[Array], BoolArray], x: Array, way: Array, low: Array, width: float, cuts: int
-) -> Array:
+def _leave(contains: Callable[[Array], BoolArray], x: Array, way: Array, low: Array, width: float, cuts: int) -> Array:
     """The largest t in low + [0, width] up to which x + t·way (one t per row of x) lies in X; width/8^cuts too small.
 
     Every cut is one call: constraints are slow to ask, whether of one point or of many.
