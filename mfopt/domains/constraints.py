@@ -27,6 +27,15 @@ class Constraint(Protocol):
         """What defines it, as plain JSON-able values."""
 
 
+def hold_all(constraints: Sequence[Constraint], x: Array) -> BoolArray:
+    """Which rows of x satisfy all of them; later ones see only what earlier ones kept."""
+    kept = np.ones(len(x), dtype=np.bool_)
+    for constraint in constraints:
+        if kept.any():
+            kept[kept] = constraint.holds(x[kept])
+    return kept
+
+
 class Linear:
     """lb ≤ A x ≤ ub."""
 

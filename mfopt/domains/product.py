@@ -10,7 +10,7 @@ import numpy as np
 
 from mfopt.checks import real_array, show
 from mfopt.domains.conditions import Conditions
-from mfopt.domains.constraints import Constraint
+from mfopt.domains.constraints import Constraint, hold_all
 from mfopt.domains.dimensions import Dimension, Real
 from mfopt.domains.feasible import read_feasible
 from mfopt.domains.lattice import Lattice
@@ -39,6 +39,7 @@ class Product:
         conditional = any(dimension.when is not None for dimension in dimensions)
         self._conditions = Conditions(self._dimensions, self._names) if conditional else None
         self._continuous = all(isinstance(dimension, Real) for dimension in dimensions) and not self._conditions
+        self._lattice = None if self._continuous else Lattice(self)
         self._constraints: tuple[Constraint, ...] = ()
         self._feasible = np.empty((0, self._splits[-1]))
         self._known: list[dict[str, Any]] = []  # the same by name
@@ -217,30 +218,18 @@ class Product:
     def contains(self, u: Array) -> BoolArray:
         """Which rows are points of X, their discrete parameters exactly at a value."""
         kept: BoolArray = np.logical_and.reduce((u >= 0.0) & (u <= 1.0), axis=1)
-        if self._continuous:
+        if self._lattice is None:
             if self._constraints and kept.any():
                 kept[kept] = self.satisfies(u[kept])
         elif kept.any():
             x, on = self._lattice.decode(u[kept])
-            on[on] = self._hold(x)
+            on[on] = hold_all(self._constraints, x)
             kept[kept] = on
         return kept
 
     def satisfies(self, u: Array) -> BoolArray:
         """Whether the constraints hold at points of the cube."""
-        return self._hold(self.decode(u)) if self._constraints else np.ones(len(u), dtype=np.bool_)
-
-    def _hold(self, x: Array) -> BoolArray:
-        """Whether the constraints hold at rows of user units; later ones see only what earlier ones kept."""
-        kept = np.ones(len(x), dtype=np.bool_)
-        for constraint in self._constraints:
-            if kept.any():
-                kept[kept] = constraint.holds(x[kept])
-        return kept
-
-    @cached_property
-    def _lattice(self) -> Lattice:
-        return Lattice(self)
+        return hold_all(self._constraints, self.decode(u)) if self._constraints else np.ones(len(u), dtype=np.bool_)
 
     def ends(self) -> tuple[Array, Array]:
         """The smallest and the largest values in user units, (d,) each, of parameters that are numbers."""

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 
 import mfopt_core
-from mfopt.hooks import FullAcquisition, row_keys
+from mfopt.hooks import FullAcquisition
 from mfopt.protocols import Array, BoolArray, Model
 from mfopt_plugins.method.upper_bound import take_lowest
 from mfopt_plugins.surrogates.base import KernelSurrogate, require_all
@@ -87,7 +87,7 @@ class CompiledBound:
 
     def recurring(self, u: Array) -> Array:
         """φ at points that will come back: what is found out about them is kept."""
-        keys = row_keys(u)
+        keys = keys_of(u)
         bounds = [
             model.recall().bounds(u, keys, self._beta, zeta)
             for model, zeta in zip(self._models, self._zetas.tolist(), strict=True)
@@ -154,7 +154,7 @@ class CoupledBound:
 
     def recurring(self, u: Array) -> Array:
         """φ at points that will come back: what is found out about them is kept."""
-        keys = row_keys(u)
+        keys = keys_of(u)
         bounds = [
             self._joint.recall(k).bounds(self._joint.encode(u, k), keys, self._beta, zeta)
             for k, zeta in zip(self._levels, self._zetas.tolist(), strict=True)
@@ -212,3 +212,9 @@ class Memory:
             self._finite = self.gp.track(points, lazy=True)
             self._points = points
         return self._finite
+
+
+def keys_of(u: Array) -> list[bytes]:
+    """One key per row, equal for equal rows."""
+    rows: list[bytes] = np.ascontiguousarray(u).view(f"V{8 * u.shape[1]}").ravel().tolist()
+    return rows

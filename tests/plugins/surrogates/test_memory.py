@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 import mfopt_core
-from mfopt.hooks import row_keys
-from mfopt_plugins.surrogates.compiled import CAPACITY, Memory
+from mfopt_plugins.surrogates.compiled import CAPACITY, Memory, keys_of
 
 
 @pytest.fixture
@@ -26,7 +25,7 @@ def test_remembered_bounds_are_the_bounds(gp):
     u = rng.random((50, 8))
     for row in rng.random((5, 8)):
         gp.append(row, 0.3)
-        np.testing.assert_allclose(memory.bounds(u, row_keys(u), 2.0, 0.1), bounds(gp, u), rtol=1e-9)
+        np.testing.assert_allclose(memory.bounds(u, keys_of(u), 2.0, 0.1), bounds(gp, u), rtol=1e-9)
 
 
 def test_a_point_given_twice_takes_one_place(gp):
@@ -34,4 +33,4 @@ def test_a_point_given_twice_takes_one_place(gp):
     memory, rng = Memory(gp), np.random.default_rng(2)
     for _ in range(2 * CAPACITY // 500):
         u = np.repeat(rng.random((250, 8)), 2, axis=0)
-        np.testing.assert_allclose(memory.bounds(u, row_keys(u), 2.0, 0.1), bounds(gp, u), rtol=1e-9)
+        np.testing.assert_allclose(memory.bounds(u, keys_of(u), 2.0, 0.1), bounds(gp, u), rtol=1e-9)
