@@ -20,6 +20,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
+import numpy.typing as npt
 
 from mfopt.protocols import (
     Acquisition,
@@ -107,6 +108,16 @@ def place(domain: Domain, w: Array, blocks: Sequence[Block] | None = None) -> Ar
             count = len(block.levels)
             u[:, block.coordinates] = block.levels[np.minimum((w[:, k] * count).astype(np.intp), count - 1)]
     return u
+
+
+def row_keys(u: Array, columns: npt.NDArray[np.intp] | None = None) -> list[bytes]:
+    """One key per row, equal for rows that are equal bit by bit, in these columns or in all; to remember rows by."""
+    if columns is not None:
+        u = u[:, columns]
+    if u.shape[1] == 0:
+        return [b""] * len(u)
+    keys: list[bytes] = np.ascontiguousarray(u).view(f"V{8 * u.shape[1]}").ravel().tolist()
+    return keys
 
 
 # ------------------------------------------------------------------------------------------------- surrogates

@@ -27,6 +27,15 @@ class Constraint(Protocol):
         """What defines it, as plain JSON-able values."""
 
 
+def hold_all(constraints: Sequence[Constraint], x: Array) -> BoolArray:
+    """Which rows of x satisfy all of them; later ones see only what earlier ones kept."""
+    kept = np.ones(len(x), dtype=np.bool_)
+    for constraint in constraints:
+        if kept.any():
+            kept[kept] = constraint.holds(x[kept])
+    return kept
+
+
 class Linear:
     """lb ≤ A x ≤ ub."""
 
@@ -90,14 +99,16 @@ class Predicate:
 
 
 class Named:
-    """A function of one point, its values by name, to True or False; `name_values` makes them from user units."""
+    """A function of one point, its values by name, to True or False; `name_rows` makes them from user units."""
 
-    def __init__(self, fun: Callable[[dict[str, Any]], object], name_values: Callable[[Array], dict[str, Any]]) -> None:
+    def __init__(
+        self, fun: Callable[[dict[str, Any]], object], name_rows: Callable[[Array], list[dict[str, Any]]]
+    ) -> None:
         self.fun = fun
-        self._name_values = name_values
+        self._name_rows = name_rows
 
     def holds(self, x: Array) -> BoolArray:
-        return np.fromiter((self._holds_at(self._name_values(row)) for row in x), dtype=np.bool_, count=len(x))
+        return np.array([self._holds_at(values) for values in self._name_rows(x)], dtype=np.bool_)
 
     def _holds_at(self, values: dict[str, Any]) -> bool:
         kept = self.fun(values)

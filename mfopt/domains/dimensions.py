@@ -8,7 +8,7 @@ Integers, ordinals and categories are in discrete.py.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
@@ -142,15 +142,7 @@ class Real:
         return u[:, None]
 
     def decode(self, u: Array) -> Array:
-        v = u[:, 0]
-        if self.log:
-            x = self._unit * np.exp((v - 0.5) * self._span)
-        else:
-            x = (self.lo * self._unit + v * self._span) / self._unit
-        np.clip(x, self.lo, self.hi, out=x)
-        x[v == 0.0] = self.lo
-        x[v == 1.0] = self.hi
-        return x
+        return _from_unit(u[:, 0], self.log, self.lo, self.hi, self._unit, self._span)
 
     def snap(self, u: Array) -> Array:
         return u
@@ -160,3 +152,29 @@ class Real:
 
     def describe(self) -> Mapping[str, Any]:
         return {"kind": "real", "lo": self.lo, "hi": self.hi, "log": self.log, **described_when(self.when)}
+
+
+class Reals:
+    """Several real numbers, all on a log scale or none, that are decoded at once: to the same bits as one by one."""
+
+    def __init__(self, dimensions: Sequence[Real]) -> None:
+        self._log = dimensions[0].log
+        each = [(one.lo, one.hi, one._unit, one._span) for one in dimensions]
+        self._scale = tuple(np.array(each).T)
+
+    def decode(self, u: Array) -> Array:
+        """Unit coordinates (q, k) of the k numbers to user units (q, k)."""
+        return _from_unit(u, self._log, *self._scale)
+
+
+_Scale: TypeAlias = float | Array
+
+
+def _from_unit(v: Array, log: bool, lo: _Scale, hi: _Scale, unit: _Scale, span: _Scale) -> Array:
+    """User units of unit coordinates, within the bounds and at the ends exactly; np.clip would be slower."""
+    x = unit * np.exp((v - 0.5) * span) if log else (lo * unit + v * span) / unit
+    np.maximum(x, lo, out=x)
+    np.minimum(x, hi, out=x)
+    np.copyto(x, lo, where=v == 0.0)
+    np.copyto(x, hi, where=v == 1.0)
+    return np.asarray(x)

@@ -10,9 +10,10 @@ import numpy as np
 
 from mfopt.checks import real_array, show
 from mfopt.domains.conditions import Conditions
-from mfopt.domains.constraints import Constraint
+from mfopt.domains.constraints import Constraint, hold_all
 from mfopt.domains.dimensions import Dimension, Real
 from mfopt.domains.feasible import read_feasible
+from mfopt.domains.lattice import Lattice
 from mfopt.domains.listing import list_points
 from mfopt.domains.sampling import Sampler
 from mfopt.errors import DomainError, InputError
@@ -33,10 +34,12 @@ class Product:
             raise InputError(f"names must be unique, got {list(names)}")
         self._dimensions = tuple(dimensions)
         self._names = tuple(names)
+        self._natives = [(name, dimension.native) for name, dimension in zip(names, dimensions, strict=True)]
         self._splits = [int(k) for k in np.cumsum([dimension.width for dimension in dimensions])]
         conditional = any(dimension.when is not None for dimension in dimensions)
         self._conditions = Conditions(self._dimensions, self._names) if conditional else None
         self._continuous = all(isinstance(dimension, Real) for dimension in dimensions) and not self._conditions
+        self._lattice = None if self._continuous else Lattice(self)
         self._constraints: tuple[Constraint, ...] = ()
         self._feasible = np.empty((0, self._splits[-1]))
         self._known: list[dict[str, Any]] = []  # the same by name
@@ -119,8 +122,8 @@ class Product:
 
     def params(self, x: Array) -> dict[str, Any]:
         """The values of a point (d,) in user units by name, as Python's own; only those that count."""
-        each = zip(self._names, self._dimensions, x.tolist(), strict=True)
-        return {name: dimension.native(value) for name, dimension, value in each if value == value}
+        each = zip(self._natives, x.tolist(), strict=True)
+        return {name: native(value) for (name, native), value in each if value == value}
 
     def _from_user(self, x: object) -> Array:
         if isinstance(x, Mapping):
@@ -215,21 +218,18 @@ class Product:
     def contains(self, u: Array) -> BoolArray:
         """Which rows are points of X, their discrete parameters exactly at a value."""
         kept: BoolArray = np.logical_and.reduce((u >= 0.0) & (u <= 1.0), axis=1)
-        if not self._continuous and kept.any():
-            kept[kept] = np.logical_and.reduce(self.snap(u[kept]) == u[kept], axis=1)
-        if self._constraints and kept.any():
-            kept[kept] = self.satisfies(u[kept])
+        if self._lattice is None:
+            if self._constraints and kept.any():
+                kept[kept] = self.satisfies(u[kept])
+        elif kept.any():
+            x, on = self._lattice.decode(u[kept])
+            on[on] = hold_all(self._constraints, x)
+            kept[kept] = on
         return kept
 
     def satisfies(self, u: Array) -> BoolArray:
-        """Whether the constraints hold at points of the cube; later ones see only what earlier ones kept."""
-        kept = np.ones(len(u), dtype=np.bool_)
-        if self._constraints:
-            x = self.decode(u)
-            for constraint in self._constraints:
-                if kept.any():
-                    kept[kept] = constraint.holds(x[kept])
-        return kept
+        """Whether the constraints hold at points of the cube."""
+        return hold_all(self._constraints, self.decode(u)) if self._constraints else np.ones(len(u), dtype=np.bool_)
 
     def ends(self) -> tuple[Array, Array]:
         """The smallest and the largest values in user units, (d,) each, of parameters that are numbers."""

@@ -19,7 +19,7 @@ from mfopt_plugins.maximisers.polish import Pieces, ascend
 _TIMES = 12
 _STEP = 1e-3  # of a probe, in the cube
 _REACH = 4.0  # steps within which the boundary is looked for
-_HALVINGS = 14
+_PROBE_CUTS = 5
 _DEPTHS = (1e-2, 1e-3, 1e-4, 1e-5)  # how far inside X an ascent along the boundary starts: it may be curved
 _END = 1e-5  # a coordinate so near the end of its interval is held there
 _PARTS = np.arange(1, 9) / 8  # into which an interval is cut at once
@@ -49,8 +49,8 @@ def slide(
             inside = np.where(held, np.rint(best), np.clip(best - depth * normal, 0.0, 1.0))
             along, _ = ascend(_without(pieces, normal, free), inside[None], spread)
             # Where the boundary is curved the whole way may go too far: half of it is tried too.
-            ways = (along[0], 0.5 * (inside + along[0]))
-            ends = np.array([_push(contains, way, normal, 2.0 * depth) for way in ways])
+            ways = np.array([along[0], 0.5 * (inside + along[0])])
+            ends = _push(contains, ways, normal, 2.0 * depth)
             values, slants = pieces(ends)
             top = int(np.argmax(values.min(axis=0)))
             if values[:, top].min() - height > _GAIN * spread:
@@ -74,14 +74,24 @@ def _hold(x: Array, slope: Array, normal: Array, free: BoolArray) -> tuple[Array
 
 
 def _push(contains: Callable[[Array], BoolArray], x: Array, normal: Array, reach: float) -> Array:
-    """The point of X next to its boundary on the way from x along the normal, at most so far."""
-    low, width = 0.0, reach
-    for _ in range(_CUTS):
-        rows = np.clip(x + (low + width * _PARTS)[:, None] * normal, 0.0, 1.0)
+    """The points of X next to its boundary on the way from each row of x along the normal, at most so far."""
+    low = _leave(contains, x, normal, np.zeros(len(x)), reach, _CUTS)
+    return np.clip(x + low[:, None] * normal, 0.0, 1.0)
+
+
+def _leave(contains: Callable[[Array], BoolArray], x: Array, way: Array, low: Array, width: float, cuts: int) -> Array:
+    """The largest t in low + [0, width] up to which x + t·way (one t per row of x) lies in X; width/8^cuts too small.
+
+    Every cut is one call: constraints are slow to ask, whether of one point or of many.
+    """
+    for _ in range(cuts):
+        t = low[:, None] + width * _PARTS
+        rows = np.clip(x[:, None] + t[:, :, None] * way, 0.0, 1.0)
+        inside = contains(rows.reshape(-1, x.shape[1])).reshape(t.shape)
         width /= len(_PARTS)
         # The first part that leaves X: everything below it is inside.
-        low += width * int(np.argmin(np.append(contains(rows), False)))
-    return np.clip(x + low * normal, 0.0, 1.0)
+        low = low + width * np.argmin(np.hstack([inside, np.zeros((len(x), 1), dtype=np.bool_)]), axis=1)
+    return low
 
 
 def _without(pieces: Pieces, normal: Array, free: BoolArray) -> Pieces:
@@ -108,11 +118,7 @@ def _find_normal(contains: Callable[[Array], BoolArray], x: Array, slope: Array,
     # Steps towards the inside of the cube, so that its own bounds are not taken for the constraint's.
     towards = np.where((0.5 - x) @ basis[1:].T < 0.0, -1.0, 1.0)
     probes = np.vstack([x, x + _STEP * towards[:, None] * basis[1:]])
-    low, high = np.full(len(probes), -_REACH * _STEP), np.full(len(probes), _REACH * _STEP)
-    for _ in range(_HALVINGS):
-        middle = 0.5 * (low + high)
-        inside = contains(np.clip(probes + middle[:, None] * uphill, 0.0, 1.0))
-        low, high = np.where(inside, middle, low), np.where(inside, high, middle)
+    low = _leave(contains, probes, uphill, np.full(len(probes), -_REACH * _STEP), 2.0 * _REACH * _STEP, _PROBE_CUTS)
     if low[0] > (_REACH - 0.1) * _STEP:
         return None
     tilt = (low[1:] - low[0]) / _STEP * towards

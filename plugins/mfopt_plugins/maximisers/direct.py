@@ -69,7 +69,7 @@ class Direct:
         points = np.vstack([np.vstack(placed)[feasible], others])
         values = np.concatenate([values[feasible], full.recurring(others)])
         climbs = self._climbs or min(6 + dim, max(3, _ASCENTS // rows))
-        if mixed:
+        if mixed or grid.constrained:
             return refine(full, grid, points, values, climbs)
         return polish(full, domain, points, values, climbs)
 

@@ -18,15 +18,16 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from mfopt.hooks import SnapsPoints, blocks_of, place
+from mfopt.hooks import SnapsPoints, blocks_of, place, row_keys
 from mfopt.protocols import Array, Block, BoolArray, Domain
 
 FEW = 16  # an ordered parameter with at most so many values is listed
 COMBINATIONS = 64  # of listed values: where there are no more, all of them are tried
 _PROBES = 256
-_SAMPLES, _CORNERS = 1000, 512
+_SAMPLES, _CORNERS = 2000, 512
 _FINE = 2**15
 _CELLS = 3  # of an interval
+_SCAN = np.linspace(0.0, 1.0, 6)  # values of a number that are tried
 _SEED = 0
 _KNOWN = 100_000  # points, or combinations of discrete values, that are remembered
 _STEPS = 2.0 ** -np.arange(1, 21)  # by which a rounded parameter is moved that has no list of values
@@ -70,7 +71,7 @@ class Grid:
         self._deciding: _Columns = np.setdiff1d(self.discrete, rounded)
         self._conditional = [block for k, block in enumerate(self.blocks) if resting[:, k].any()]
         # Whether some points of the grid are outside X. Rare ones may be missed here: a search looks at its result.
-        self.constrained = self.mixed and not domain.contains(self.point(self.round(probes))).all()
+        self.constrained = not domain.contains(self.point(self.round(probes))).all()
 
     @classmethod
     def of(cls, domain: Domain, kept: Grid | None) -> Grid:
@@ -120,7 +121,7 @@ class Grid:
             return self.domain.contains(u)
         if not self.constrained:
             return np.ones(len(u), dtype=np.bool_)
-        keys = keys_of(u, np.arange(u.shape[1]))
+        keys = row_keys(u)
         new = {key: i for i, key in enumerate(keys) if key not in self._inside}
         if len(self._inside) + len(new) > _KNOWN:
             self._inside.clear()
@@ -132,7 +133,7 @@ class Grid:
 
     def rests(self, v: Array) -> BoolArray:
         """Which of the parameters that have conditions are at rest, (q, number of them)."""
-        keys = keys_of(v, self._deciding)
+        keys = row_keys(v, self._deciding)
         new = {key: i for i, key in enumerate(keys) if key not in self._resting}
         if len(self._resting) + len(new) > _KNOWN:
             self._resting.clear()
@@ -146,7 +147,7 @@ class Grid:
         coarse = u.copy()
         columns = [block.start for block in self.real]
         coarse[:, columns] = np.minimum(np.floor(_CELLS * u[:, columns]), _CELLS - 1)
-        return keys_of(coarse, np.arange(u.shape[1]))
+        return row_keys(coarse)
 
     @cached_property
     def scattered(self) -> Array:
@@ -183,8 +184,8 @@ class Grid:
         return list(np.indices(counts).reshape(len(counts), -1))
 
     def switch(self, v: Array) -> Array:
-        """Every row with each parameter changed: to each of its listed values, by steps up and down, a number to the
-        ends of its interval and to the other side.
+        """Every row with each parameter changed: to each of its listed values; by steps up and down and to its ends; a
+        number to a few places of its interval and to the other side.
 
         Where the listed values have few combinations, every row with each of them.
         """
@@ -225,7 +226,8 @@ class Grid:
             return np.broadcast_to(levels, (len(v), *levels.shape))
         here = v[:, block.start]
         if block in self.real:
-            return np.stack([np.zeros(len(v)), np.ones(len(v)), 1.0 - here], axis=1)[:, :, None]
+            fixed = np.broadcast_to(_SCAN, (len(v), len(_SCAN)))
+            return np.column_stack([fixed, 1.0 - here])[:, :, None]
         if block.levels is None:
             steps = np.concatenate([-_STEPS, _STEPS])
             rows = np.repeat(v, len(steps), axis=0)
@@ -234,7 +236,7 @@ class Grid:
         count = len(block.levels)
         jumps = 2 ** np.arange(int(np.log2(count)) + 1)
         place = np.searchsorted(block.levels[:, 0], here)
-        index = np.clip(place[:, None] + np.concatenate([-jumps, jumps]), 0, count - 1)
+        index = np.clip(place[:, None] + np.concatenate([-jumps, jumps, [-count, count]]), 0, count - 1)
         return np.asarray(block.levels[index])
 
     # ---------------------------------------------------------------------------------------------- the domain
@@ -274,14 +276,6 @@ class Grid:
         moved = (self._snap(rows) != rows).reshape(len(blocks), len(v), -1)
         columns = [moved[k, :, block.coordinates].any(axis=1) for k, block in enumerate(blocks)]
         return np.column_stack(columns) if columns else np.zeros((len(v), 0), dtype=np.bool_)
-
-
-def keys_of(u: Array, columns: _Columns) -> list[bytes]:
-    """One key per row, equal for rows that are equal in these columns."""
-    if len(columns) == 0:
-        return [b""] * len(u)
-    rows: list[bytes] = np.ascontiguousarray(u[:, columns]).view(f"V{8 * len(columns)}").ravel().tolist()
-    return rows
 
 
 def _is_listed(block: Block) -> bool:

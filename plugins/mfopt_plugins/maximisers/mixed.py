@@ -2,10 +2,12 @@
 
     1. The best candidates that are apart are ascended from, with all discrete parameters at their values, except that
        integers with many values move with the numbers and are rounded at the end.
-    2. The discrete parameters of the best points are changed one at a time, each to all of its values (where all
+    2. The parameters of the best points are changed one at a time, discrete ones to all of their values (where all
        values have few combinations, to every combination), and two parameters of the best point at once. Of what was
-       not visited, what is not far below the best is ascended from, and so on until nothing improves.
-    3. Where X has constraints, the best points are moved along its boundary (boundary.py).
+       not visited, what is below the best by less than ascents have gained so far is ascended from as in step 1, then
+       once more with all discrete parameters at their values; and so on until nothing improves.
+    3. Where X has constraints, the ascents so far were short. The best points are ascended from to the end, and moved
+       along the boundary (boundary.py).
 
 Step 2 costs an evaluation per value, the ascents a few evaluations with gradients each: those that cannot become the
 best end after a few steps.
@@ -15,20 +17,21 @@ from __future__ import annotations
 
 import numpy as np
 
-from mfopt.hooks import FullAcquisition
-from mfopt.protocols import Array, BoolArray
+from mfopt.hooks import FullAcquisition, row_keys
+from mfopt.protocols import Array, BoolArray, Domain
 from mfopt_plugins.maximisers.boundary import slide
-from mfopt_plugins.maximisers.grid import Grid, keys_of
-from mfopt_plugins.maximisers.polish import Pieces, ascend, choose_apart, polish
+from mfopt_plugins.maximisers.grid import Grid
+from mfopt_plugins.maximisers.polish import ROUNDS, Pieces, ascend, choose_apart, pieces_within, polish
 
 _ROUNDS = 12  # of step 2, at most
-_EXPANDED = 8  # points whose parameters are changed in a round
+_EXPANDED = 16  # points whose parameters are changed in a round
 _FAR = 0.5  # in some coordinate: between starts that are far apart
 _SLIDES = 2  # points that are moved along the boundary of X
 _NEAR = 600  # candidates from which starts are chosen that need not be far apart
 _BEST = 1000  # candidates that are looked at: to start from, and to lend values to parameters at rest
 _PAIRS = 600  # changes of two parameters at once, at most
-_HOPE = 0.3  # of the spread: a changed point that is worse than the best by more is not ascended from
+_HOPE, _LEAST_HOPE = 0.3, 0.01  # of the spread: what an ascent from a changed point may gain, before any was made
+_ROUGH = 12  # evaluations of an ascent in steps 1 and 2 where X has constraints: at a boundary they take long
 _AT_ONCE = 100  # rows whose constraints are looked at
 _SEED = 0
 _GAIN = 1e-6  # of the spread: what is better by less is not worth an ascent
@@ -65,10 +68,15 @@ class MixedSearch:
     def _exchange(self, v: Array, heights: Array) -> tuple[Array, Array]:
         """Step 2."""
         grid, expanded, paired = self._grid, set[int](), -1
+        rough = set(range(len(v))) if grid.rounded else set()  # since they were rounded, these may not be at a maximum
         rng = np.random.default_rng(_SEED)
+        gained = -np.inf  # the most that an ascent from a changed point has gained
+        hope = _HOPE * self._spread
         for _ in range(_ROUNDS):
             best = int(np.argmax(heights))
-            order = [i for i in np.argsort(-heights, kind="stable")[:_EXPANDED].tolist() if i not in expanded]
+            worth = np.flatnonzero(heights >= heights[best] - 0.5 * hope)
+            top = worth[np.argsort(-heights[worth], kind="stable")[:_EXPANDED]].tolist()
+            order = [i for i in top if i not in expanded]
             if not order and best == paired:
                 break
             expanded.update(order)
@@ -76,18 +84,27 @@ class MixedSearch:
             if best != paired and len(grid.blocks) > 1:
                 moved = np.vstack([moved, grid.switch_pairs(v[best : best + 1], _PAIRS, rng)])
             paired = best
-            fresh = self._choose(moved, heights[best] - _HOPE * self._spread)
+            fresh, before = self._choose(moved, heights[best] - hope)
             if len(fresh):
-                # The best point is ascended from again, so that ascents which cannot reach it are given up.
-                more, values = self.ascend(np.vstack([v[best], fresh]), relaxed=False)
+                # The best point is a rival of the others, so that ascents which cannot reach it are given up.
+                starts = np.vstack([v[best], self._relax(fresh, before) if grid.rounded else fresh])
+                more, values = self.ascend(starts, relaxed=False, ended=best not in rough)
+                rough.discard(best)
                 v[best], heights[best] = more[0], values[0]
                 v, heights = np.vstack([v, more[1:]]), np.concatenate([heights, values[1:]])
+                gained = max(gained, float((values[1:] - before).max()))
+                hope = min(hope, max(gained, _LEAST_HOPE * self._spread))
         return v, heights
+
+    def _relax(self, v: Array, values: Array) -> Array:
+        """Rows that ascents lead to which move rounded parameters too; those with these values that lose stay."""
+        ends, heights = self.ascend(v, relaxed=True)
+        return np.where((heights > values)[:, None], ends, v)
 
     def _slide(self, v: Array, heights: Array) -> tuple[Array, Array]:
         """Step 3."""
         order = np.argsort(-heights, kind="stable")[:_SLIDES]
-        v, heights = v[order].copy(), heights[order].copy()
+        v, heights = self.ascend(v[order], relaxed=False, rounds=ROUNDS)
         u, movable = self._grid.point(v), self._grid.movable(v, relaxed=False)
         for i in range(len(v)):
             pieces = self._pieces(u[i : i + 1], movable[i : i + 1], relaxed=False)
@@ -95,13 +112,15 @@ class MixedSearch:
             v[i] = np.where(movable[i], end, v[i])
         return v, heights
 
-    def _choose(self, moved: Array, least: float) -> Array:
-        """The best rows in X, at most one per cell: at least this good, and better than what is known of the cell."""
+    def _choose(self, moved: Array, least: float) -> tuple[Array, Array]:
+        """The best rows in X, at most one per cell: at least this good, and better than what is known of the cell;
+        and their values.
+        """
         u = self._grid.point(moved)
         first = _first_rows(u)
         u, moved = u[first], moved[first]
         if len(u) == 0:
-            return moved
+            return moved, np.empty(0)
         values = self._acquisition(u)
         order = [i for i in np.argsort(-values, kind="stable").tolist() if values[i] >= least]
         chosen: list[int] = []
@@ -112,15 +131,16 @@ class MixedSearch:
                     self._visited[cell] = float(values[i])
                     chosen.append(i)
                     if len(chosen) == self._climbs:
-                        return moved[chosen]
-        return moved[chosen]
+                        return moved[chosen], values[chosen]
+        return moved[chosen], values[chosen]
 
-    def ascend(self, v: Array, relaxed: bool) -> tuple[Array, Array]:
-        """Where ascents from these rows end, and the values of the points that they stand for."""
+    def ascend(self, v: Array, relaxed: bool, ended: bool = False, rounds: int | None = None) -> tuple[Array, Array]:
+        """Where ascents from these rows end, and the values of the points that they stand for; `ended` as in polish."""
         grid = self._grid
+        rounds = rounds or (_ROUGH if grid.constrained else ROUNDS)
         u, movable, values = grid.point(v), grid.movable(v, relaxed), None
         if movable.any():
-            ends, values = ascend(self._pieces(u, movable, relaxed), u, self._spread)
+            ends, values = ascend(self._pieces(u, movable, relaxed), u, self._spread, ended, rounds)
             v = grid.round(np.where(movable, ends, v))
             u = grid.point(v)
         if values is None or relaxed:
@@ -139,7 +159,7 @@ class MixedSearch:
         alike = bool((movable == movable[0]).all())
         masks: dict[bytes, BoolArray] = {}  # by the values of discrete parameters, which decide what is at rest
         if not alike:
-            for key, mask in zip(keys_of(u, columns), movable, strict=True):
+            for key, mask in zip(row_keys(u, columns), movable, strict=True):
                 masks[key] = mask & masks.get(key, mask)
 
         def pieces(points: Array) -> tuple[Array, Array]:
@@ -148,7 +168,7 @@ class MixedSearch:
                 inside = self._contains(grid.point(grid.round(points)) if relaxed else points)
                 if not inside.all():
                     heights[:, ~inside] = -np.inf
-            mask = movable[0] if alike else np.array([masks[key] for key in keys_of(points, columns)])
+            mask = movable[0] if alike else np.array([masks[key] for key in row_keys(points, columns)])
             return heights, np.where(mask, slopes, 0.0)
 
         return pieces
@@ -160,7 +180,7 @@ class MixedSearch:
 
 def _first_rows(u: Array) -> list[int]:
     """The number of the first of each set of equal rows."""
-    keys = keys_of(u, np.arange(u.shape[1]))
+    keys = row_keys(u)
     return sorted(dict(zip(reversed(keys), range(len(keys) - 1, -1, -1), strict=True)).values())
 
 
@@ -172,13 +192,22 @@ def _distinct(u: Array) -> Array:
 def refine(acquisition: FullAcquisition, grid: Grid, candidates: Array, values: Array, climbs: int) -> Array:
     """A point of X at least as good as the best of `candidates` (q, dim), which lie in X and have these values."""
     if not grid.mixed:
-        return polish(acquisition, grid.domain, candidates, values, climbs)
+        found = polish(acquisition, grid.domain, candidates, values, climbs)
+        return _slide_box(acquisition, grid.domain, found, float(np.ptp(values))) if grid.constrained else found
     found = _search(acquisition, grid, candidates, values, climbs)
     if not (grid.constrained or grid.domain.contains(found[None])[0]):
         grid.constrained = True  # points outside X are so rare that none had been seen
         inside = grid.contains(candidates)
         found = _search(acquisition, grid, candidates[inside], values[inside], climbs)
     return found
+
+
+def _slide_box(acquisition: FullAcquisition, domain: Domain, start: Array, spread: float) -> Array:
+    """Step 3 where all parameters are numbers."""
+    if not spread > 0.0:
+        return start
+    free = np.ones(domain.dim, dtype=np.bool_)
+    return slide(pieces_within(acquisition, domain), domain.contains, start, free, spread)[0]
 
 
 def _search(acquisition: FullAcquisition, grid: Grid, candidates: Array, values: Array, climbs: int) -> Array:
