@@ -44,7 +44,7 @@ ROOMS = {
     "checks": Room("what users give, turned into plain values or refused", "errors protocols"),
     "options": Room("plugins and problems written as strings, name:option=value", "errors checks"),
     "fidelities": Room("the functions from cheap to expensive, with what is known of each", "errors checks"),
-    "registry": Room("plugins by name, found through entry points", "errors hooks checks options"),
+    "registry": Room("plugins by name, found through entry points", "errors protocols hooks checks options"),
     "domains": Room(
         "X: spaces, boxes and finite sets, constraints, user units to the unit cube and back",
         "errors protocols hooks checks",
