@@ -14,22 +14,32 @@ from mfopt.registry.points import GROUPS, describe_distributions, find_points, f
 _OWN_PACKAGE = "mfopt_plugins"  # of the built-in plugins
 
 
-def is_built_in(plugin: object) -> bool:
-    """Whether this instance is one of mfopt's own plugins, which our tests hold to their protocols."""
-    return type(plugin).__module__.partition(".")[0] == _OWN_PACKAGE
+def is_built_in(plugin: object, group: str | None = None) -> bool:
+    """Whether this instance or class, or what the name means in `group`, is a plugin of mfopt's own.
+
+    Our tests hold those to their protocols, so that they can be called without looking twice.
+    """
+    if isinstance(plugin, str) and group is not None:
+        found = find_usable(group, plugin)
+        return bool(found) and found[0].value.startswith(f"{_OWN_PACKAGE}.")
+    return _class_of(plugin).__module__.partition(".")[0] == _OWN_PACKAGE
 
 
 def name_of(group: str, given: object) -> tuple[str, str | None]:
-    """How an error should call this plugin: its name in quotes or its class, and its distribution if known."""
+    """How an error should call a plugin, given by name, as an instance or as its class; and its distribution if known.
+
+    A name is in quotes; an instance is called as its class.
+    """
     if isinstance(given, str):
         return repr(given), describe_distributions(find_usable(group, given))
-    return describe_class(given), _find_distribution(type(given))
+    kind = _class_of(given)
+    if kind.__module__ == "builtins":
+        return show(given), None
+    return f"{kind.__module__}.{kind.__qualname__}", _find_distribution(kind)
 
 
-def describe_class(given: object) -> str:
-    """The class of an instance, or a plain value as it is."""
-    kind = type(given)
-    return show(given) if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
+def _class_of(given: object) -> type:
+    return given if isinstance(given, type) else type(given)
 
 
 def _find_distribution(kind: type) -> str | None:
