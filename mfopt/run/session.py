@@ -44,8 +44,7 @@ Value = TypeVar("Value")
 class Session:
     """The run of `setup` whose events are in `log`.
 
-    `strategist` is one that has been shown nothing yet, for a run without events; None: it is started, and shown all
-    events, when it is first needed.
+    `strategist` has been shown nothing yet; None: one is started, and shown all events, when it is first needed.
     """
 
     def __init__(self, setup: Setup, log: Log, strategist: Strategist | None = None) -> None:
@@ -137,15 +136,16 @@ class Session:
     @contextmanager
     def ask_transaction(self) -> Iterator[None]:
         """Trials are handed out within, all of them, or none if anything fails; with `asking` and `ask_hold` held."""
-        self._asked, self._written = False, []
+        written: list[Asked | Refused] = []
+        self._asked, self._written = False, written
         try:
             with self.log.transaction() if self.log.durable else nullcontext():
                 self.refresh()
                 yield
-        except GeneratorExit:  # Ctrl-C came before the block: nothing to undo, and by now another ask may be under way
-            raise
         except BaseException as error:
-            self._take_back(simple=isinstance(error, Exception))
+            # A block that Ctrl-C kept from ending ends with its traceback: maybe during a later ask, which is not its.
+            if self._written is written:
+                self._take_back(simple=isinstance(error, Exception))
             raise
 
     def _take_back(self, simple: bool) -> None:
@@ -350,7 +350,7 @@ class MemoryLog:
         before = len(self._events)
         try:
             yield
-        except GeneratorExit:  # Ctrl-C came before the block, and what was written since is not ours
+        except GeneratorExit:  # Ctrl-C kept the block from ending: by now others may have written
             raise
         except BaseException:
             del self._events[before:]

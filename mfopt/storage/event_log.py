@@ -61,13 +61,14 @@ class EventLog:
         try:
             with self._database.transaction(self.name):
                 self._last = self._seen
+                self.leases.forget()
                 yield
                 wrote = self._last != self._seen
                 if wrote and not self._database.query(_THERE, (self.name, *self._last)):
                     raise StorageDamaged(
                         f"{self.store} must keep what is written to it, got nothing: look for triggers"
                     )
-        except GeneratorExit:  # Ctrl-C came before the block: nothing to undo, and by now another may be under way
+        except GeneratorExit:  # Ctrl-C kept the block from ending: by now another may be under way
             raise
         except BaseException:
             self._last = self._seen

@@ -126,7 +126,7 @@ class Postgres:
             with self._translate_errors():
                 connection.execute("COMMIT")
         except BaseException:
-            # A block that Ctrl-C kept from beginning may be left much later, within another transaction.
+            # A block that Ctrl-C kept from ending may end much later, within another transaction.
             if not connection.closed and mine == self._begun:
                 with contextlib.suppress(self._psycopg.Error):
                     connection.execute("ROLLBACK")

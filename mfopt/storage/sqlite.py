@@ -132,7 +132,7 @@ class SQLite:
                 connection.execute("COMMIT")
             self._checkpoint(connection)
         except BaseException:
-            # A full disk may have ended it already. A block that Ctrl-C kept from beginning may be left much later.
+            # A full disk may have ended it already. A block that Ctrl-C kept from ending may end much later.
             if connection.in_transaction and mine == self._begun:
                 with contextlib.suppress(sqlite3.Error):
                     connection.execute("ROLLBACK")
