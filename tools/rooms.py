@@ -59,7 +59,7 @@ ROOMS = {
     ),
     "storage": Room(
         "studies in SQLite and PostgreSQL: events that last, leases, headers, recovery",
-        "errors protocols checks fidelities registry domains run",
+        "errors protocols hooks checks fidelities registry domains run",
     ),
     "optimizer": Room("the ask/tell cycle: start reading here", "errors protocols hooks checks fidelities run storage"),
     "study": Room("an Optimizer that is opened by its name", "errors checks run storage optimizer"),

@@ -11,7 +11,14 @@ skipped. Other names may not be given to different things by two distributions: 
 names both.
 """
 
-from mfopt.registry.identity import default_options, find_options, identify, is_built_in, name_of
+from mfopt.registry.identity import (
+    default_options,
+    find_distribution,
+    find_options,
+    identify,
+    is_built_in,
+    name_of,
+)
 from mfopt.registry.lookup import check_methods, make, read, resolve, resolve_each
 from mfopt.registry.points import GROUPS, MAXIMISERS, STRATEGIES, SURROGATES, Plugin, find_plugin, plugins, unreadable
 
@@ -23,6 +30,7 @@ __all__ = [
     "Plugin",
     "check_methods",
     "default_options",
+    "find_distribution",
     "find_options",
     "find_plugin",
     "identify",

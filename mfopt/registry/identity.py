@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from mfopt.checks import show
 from mfopt.errors import PluginError
 from mfopt.hooks import DescribesOptions
-from mfopt.registry.points import GROUPS, describe_distributions, find_points, find_usable
+from mfopt.registry.points import GROUPS, describe_distributions, distribution_of, find_points, find_usable
 
 _OWN_PACKAGE = "mfopt_plugins"  # of the built-in plugins
 
@@ -35,20 +35,25 @@ def name_of(group: str, given: object) -> tuple[str, str | None]:
     kind = _class_of(given)
     if kind.__module__ == "builtins":
         return show(given), None
-    return f"{kind.__module__}.{kind.__qualname__}", _find_distribution(kind)
+    found = find_distribution(given)
+    return f"{kind.__module__}.{kind.__qualname__}", " ".join(found) if found else None
 
 
 def _class_of(given: object) -> type:
     return given if isinstance(given, type) else type(given)
 
 
-def _find_distribution(kind: type) -> str | None:
-    """The distribution of a class: that of its entry point, or one that holds plugins of the same package."""
+def find_distribution(given: object) -> tuple[str, str] | None:
+    """Name and version of the distribution of an instance or class; None where it is unknown.
+
+    It is that of the entry point that names the class, or one whose plugins are of the same package.
+    """
+    kind = _class_of(given)
     origin, package = f"{kind.__module__}:{kind.__qualname__}", kind.__module__.partition(".")[0]
     points = [point for group in GROUPS.values() for point in find_points(group)]
     exact = [point for point in points if point.value == origin]
     near = [point for point in points if point.value.partition(":")[0].partition(".")[0] == package]
-    return describe_distributions(exact or near)
+    return distribution_of((exact or near)[0]) if exact or near else None
 
 
 def identify(group: str, given: object) -> tuple[str | None, dict[str, Any] | None]:
@@ -120,10 +125,10 @@ def _incomplete(given: object, reason: str) -> PluginError:
     return PluginError(f"its options cannot be told: {reason}", *name_of("", given))
 
 
-def default_options(make: Callable[..., Any]) -> dict[str, Any]:
-    """The options of a plugin that have a default, with it."""
+def default_options(group: str, name: str) -> dict[str, Any]:
+    """The defaults of the installed plugin's options; none where it cannot be imported or does not tell."""
     try:
-        parameters = inspect.signature(make).parameters.values()
-    except (TypeError, ValueError):  # compiled code without a signature
+        parameters = inspect.signature(find_usable(group, name)[0].load()).parameters.values()
+    except Exception:  # whatever a third party's import may raise, and compiled code without a signature
         return {}
     return {p.name: p.default for p in parameters if p.default is not p.empty}
