@@ -96,7 +96,7 @@ ROOMS = {
     "cli": Room(
         "the command mfopt",
         "errors protocols checks fidelities registry domains run storage optimizer study parallel loop "
-        "problems analysis plots mfopt bench",
+        "problems analysis plots testing mfopt bench",
     ),
     # the built-in plugins; `core` is imported by name only there
     "core": Room("compiled: kernels, incremental Cholesky, posteriors, bounds, DIRECT, ascents"),
