@@ -107,6 +107,10 @@ class StudyMismatch(InputError):
         self.differences = list(differences)
 
 
+class PluginWarning(UserWarning):
+    """A plugin is skipped, or a study could not make it again."""
+
+
 class ReplayWarning(UserWarning):
     """A strategy that is shown the recorded run again would now ask something else; the record holds."""
 

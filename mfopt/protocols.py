@@ -29,6 +29,10 @@ import numpy.typing as npt
 Array: TypeAlias = npt.NDArray[np.float64]
 BoolArray: TypeAlias = npt.NDArray[np.bool_]
 
+# The version of these interfaces. It changes when a plugin that was right would no longer be. A plugin may say for
+# which it was written, by an attribute `protocol_version`, and is refused when it is loaded unless the two agree.
+VERSION = 1
+
 # Two points of a box that differ by at most this in every unit coordinate are the same point: no value could tell them
 # apart. Points of a finite set are the same if they are one row of it.
 SAME = 1e-6

@@ -44,7 +44,7 @@ ROOMS = {
     "checks": Room("what users give, turned into plain values or refused", "errors protocols"),
     "options": Room("plugins and problems written as strings, name:option=value", "errors checks"),
     "fidelities": Room("the functions from cheap to expensive, with what is known of each", "errors checks"),
-    "registry": Room("plugins by name, found through entry points", "errors hooks checks options"),
+    "registry": Room("plugins by name, found through entry points", "errors protocols hooks checks options"),
     "domains": Room(
         "X: spaces, boxes and finite sets, constraints, user units to the unit cube and back",
         "errors protocols hooks checks",
@@ -59,7 +59,7 @@ ROOMS = {
     ),
     "storage": Room(
         "studies in SQLite and PostgreSQL: events that last, leases, headers, recovery",
-        "errors protocols checks fidelities registry domains run",
+        "errors protocols hooks checks fidelities registry domains run",
     ),
     "optimizer": Room("the ask/tell cycle: start reading here", "errors protocols hooks checks fidelities run storage"),
     "study": Room("an Optimizer that is opened by its name", "errors checks run storage optimizer"),
@@ -96,7 +96,7 @@ ROOMS = {
     "cli": Room(
         "the command mfopt",
         "errors protocols checks fidelities registry domains run storage optimizer study parallel loop "
-        "problems analysis plots mfopt bench",
+        "problems analysis plots testing mfopt bench",
     ),
     # the built-in plugins; `core` is imported by name only there
     "core": Room("compiled: kernels, incremental Cholesky, posteriors, bounds, DIRECT, ascents"),

@@ -11,7 +11,22 @@ from collections.abc import Sequence
 
 import mfopt
 from mfopt.checks import escape
-from mfopt.cli import ask, bench, best, check, create, demo, fail, history, plot, plugins, run, studies, tell
+from mfopt.cli import (
+    ask,
+    bench,
+    best,
+    check,
+    create,
+    demo,
+    fail,
+    history,
+    new_plugin,
+    plot,
+    plugins,
+    run,
+    studies,
+    tell,
+)
 from mfopt.cli.command import Command, ExitCode
 
 _DESCRIPTION = """\
@@ -34,6 +49,7 @@ _COMMANDS: dict[str, Command] = {  # in the order of --help
     "check": check,
     "bench": bench,
     "plugins": plugins,
+    "new-plugin": new_plugin,
 }
 
 

@@ -15,7 +15,7 @@ from mfopt.checks import show
 from mfopt.domains.params import params_of
 from mfopt.errors import InputError, NoValue
 from mfopt.fidelities import Fidelity
-from mfopt.hooks import AcquisitionDefaults, PredictsValues
+from mfopt.hooks import AcquisitionDefaults
 from mfopt.protocols import Array, Domain, Model, Posterior
 from mfopt.run.beliefs import fit_beliefs
 from mfopt.run.inputs import parse_fidelity
@@ -138,8 +138,7 @@ def _find_posterior(session: Session, m: int) -> Posterior:
     if not np.isfinite(history.y).any():
         raise NoValue("a prediction needs at least one value, got none; tell or add one first")
     with session.asking.held:  # an ask of another thread works on the same models
-        strategy = session.strategist().strategy
-        posterior = strategy.posterior(m) if isinstance(strategy, PredictsValues) else None
+        posterior = session.strategist().posterior(m)
     if posterior is not None:
         return posterior
     if session.beliefs is None or session.beliefs[0] != len(history):

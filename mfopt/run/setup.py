@@ -11,12 +11,15 @@ from functools import partial
 import numpy as np
 
 from mfopt import registry
-from mfopt.checks import direction_sign, integer, real_number
+from mfopt.checks import direction_sign, integer, one_or_each, real_number
 from mfopt.domains import as_domain
 from mfopt.errors import InputError
 from mfopt.fidelities import Fidelity, as_fidelities
 from mfopt.hooks import tie_scales
 from mfopt.protocols import Domain, Maximiser, Problem, Surrogate
+from mfopt.run.blame import Culprit
+from mfopt.run.guarded_models import guard_surrogate
+from mfopt.run.guarded_search import guard_maximiser
 from mfopt.run.ledger import Ledger
 from mfopt.run.strategist import Strategist
 
@@ -90,15 +93,11 @@ class Setup:
 
     def make_surrogates(self) -> tuple[Surrogate, ...]:
         """The kinds of model, one per fidelity; those given by name are made anew."""
-        return self._tie(self.surrogate)
-
-    def _tie(self, surrogate: object) -> tuple[Surrogate, ...]:
-        return tie_scales(registry.resolve_each(registry.SURROGATES, surrogate, len(self.fidelities)), self.domain)
+        return self._make_surrogates(self.surrogate, self._blame(registry.STRATEGIES, self.strategy))
 
     def make_maximiser(self) -> Maximiser:
         """The maximiser; one given by name is made anew."""
-        maximiser: Maximiser = registry.resolve(registry.MAXIMISERS, self.maximiser)
-        return maximiser
+        return self._make_maximiser(self.maximiser, self._blame(registry.STRATEGIES, self.strategy), own=True)
 
     def start_strategist(self, copies: bool) -> Strategist:
         """The strategy before the first event.
@@ -108,21 +107,64 @@ class Setup:
         """
         spare = self if copies else self._copy_plugins()
         self.domain.sample(1, np.random.default_rng([self.seed, 0]))  # an empty X is reported here
-        plugins = (self.strategy, self.surrogate, self.maximiser)
-        strategy, surrogate, maximiser = copy.deepcopy(plugins) if copies else plugins
-        instance = registry.resolve(registry.STRATEGIES, strategy)
+        used = self._must_copy_plugins() if copies else self
+        instance = registry.resolve(registry.STRATEGIES, used.strategy)
+        culprit = self._blame(registry.STRATEGIES, used.strategy)
         problem = Problem(
             domain=self.domain,
             costs=self.costs,
             zetas=tuple(fidelity.zeta for fidelity in self.fidelities),
             noises=tuple(fidelity.noise for fidelity in self.fidelities),
             capital=self.capital,
-            surrogates=self._tie(surrogate),
-            maximiser=registry.resolve(registry.MAXIMISERS, maximiser),
+            surrogates=self._make_surrogates(used.surrogate, culprit),
+            maximiser=self._make_maximiser(used.maximiser, culprit, own=registry.is_built_in(instance)),
             seed=self.seed,
         )
         restart = None if spare is None else partial(spare.start_strategist, copies=True)
-        return Strategist(instance, registry.name_of(registry.STRATEGIES, strategy), problem, restart)
+        return Strategist(instance, culprit, problem, restart)
+
+    # --------------------------------------------------------------------------------------------- plugins
+
+    def _blame(self, group: str, given: object) -> Culprit:
+        return Culprit.of(group, given, self.domain)
+
+    def _make_surrogates(self, given: object, caller: Culprit) -> tuple[Surrogate, ...]:
+        """One per fidelity; those that are not built in behind a guard, which has seen a model of theirs."""
+        count = len(self.fidelities)
+        names = one_or_each(given, count, "surrogate")
+        guarded: dict[int, Surrogate] = {}  # one that serves several fidelities is still one
+        made = registry.resolve_each(registry.SURROGATES, given, count)
+        for name, one, fidelity in zip(names, made, self.fidelities, strict=True):
+            if id(one) not in guarded:
+                guarded[id(one)] = one
+                if not registry.is_built_in(one):
+                    guarded[id(one)] = guard_surrogate(one, self._blame(registry.SURROGATES, name), caller)
+                    guarded[id(one)].model(self.domain.dim, fidelity.noise)  # a method that it lacks is found now
+        return tie_scales([guarded[id(one)] for one in made], self.domain)
+
+    def _make_maximiser(self, given: object, caller: Culprit, own: bool) -> Maximiser:
+        """The maximiser, behind a guard unless it and the strategy (`own`) are built in."""
+        made: Maximiser = registry.resolve(registry.MAXIMISERS, given)
+        if own and registry.is_built_in(made):
+            return made
+        return guard_maximiser(made, self._blame(registry.MAXIMISERS, given), caller)
+
+    def _must_copy_plugins(self) -> Setup:
+        """The same with plugins that nobody has used; a PluginError names one that cannot be copied."""
+        copied = self._copy_plugins()
+        if copied is not None:
+            return copied
+        for what, group in registry.GROUPS.items():
+            given = getattr(self, what)
+            for one in given if isinstance(given, list | tuple) else [given]:
+                try:
+                    copy.deepcopy(one)
+                except Exception as error:
+                    raise self._blame(group, one).error(
+                        f"an instance must be one that can be copied, as a study needs it, got {type(error).__name__}: "
+                        f"{error}"
+                    ) from error
+        raise AssertionError("plugins that can be copied one by one can be copied together")
 
     def _copy_plugins(self) -> Setup | None:
         """The same with plugins that nobody has used; None where one of them cannot be copied."""

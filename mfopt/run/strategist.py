@@ -11,14 +11,18 @@ from __future__ import annotations
 import warnings
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from functools import partial
 from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
+from mfopt import registry
 from mfopt.checks import integer, real_array, show
-from mfopt.errors import Exhausted, InputError, PluginError, ReplayWarning
-from mfopt.hooks import KnowsExhaustion
-from mfopt.protocols import Array, Problem, Query, Record, Strategy, Suggestion, View
+from mfopt.errors import Exhausted, InputError, ReplayWarning
+from mfopt.hooks import KnowsExhaustion, PredictsValues
+from mfopt.protocols import Array, Posterior, Problem, Query, Record, Strategy, Suggestion, View
+from mfopt.run.blame import Culprit
 from mfopt.run.events import Asked, Event
 from mfopt.run.locks import Lock
 
@@ -27,7 +31,7 @@ Result = TypeVar("Result")
 
 
 class Strategist:
-    """`strategy`, started on `problem`; `called` is how errors call it: a name and a distribution, if known.
+    """`strategy`, started on `problem`; `culprit` answers for what it does wrong.
 
     `restart` makes a strategist that has been shown nothing; None where the strategy cannot be copied.
     """
@@ -35,15 +39,15 @@ class Strategist:
     def __init__(
         self,
         strategy: Strategy,
-        called: tuple[str, str | None],
+        culprit: Culprit,
         problem: Problem,
         restart: Callable[[], Strategist] | None = None,
     ) -> None:
-        strategy.start(problem)
+        culprit.call("start", strategy.start, problem)
         self.strategy = strategy
         self.restart = restart
         self.interrupted = False  # Ctrl-C came between two lines of the strategy, or before an ask of it was recorded
-        self._called = called
+        self._culprit = culprit
         self._problem = problem
         self._queue: deque[Step] = deque()
         self._records = 0  # how many records the strategy has been shown
@@ -52,22 +56,47 @@ class Strategist:
 
     def suggest(self, view: View) -> tuple[Array, int, Any]:
         """The strategy's next query: u, fidelity and reason. Raises Exhausted when it has none."""
-        return self._check(self._work(lambda: self.strategy.ask(view)))
+        return self._check(self._work("ask", lambda: self.strategy.ask(view)))
 
-    def _work(self, work: Callable[[], Result]) -> Result:
-        """What `work` returns, during which the strategy changes."""
+    def _work(self, method: str, work: Callable[[], Result]) -> Result:
+        """What `work` returns, during which the strategy changes; what it raises in this method is its own fault."""
         self.interrupted = True
         try:
             result = work()
-        except Exception:
+        except (Exception, SystemExit) as error:
             self.interrupted = False
+            self._culprit.accuse(method, error)
             raise
         self.interrupted = False
         return result
 
     def is_exhausted(self, pending: Sequence[Query]) -> bool:
         """Whether the strategy knows that a finite X has no useful query left."""
-        return isinstance(self.strategy, KnowsExhaustion) and bool(self.strategy.exhausted(list(pending)))
+        strategy = self.strategy
+        return isinstance(strategy, KnowsExhaustion) and bool(
+            self._work("exhausted", lambda: strategy.exhausted(list(pending)))
+        )
+
+    def posterior(self, fidelity: int) -> Posterior | None:
+        """What the strategy believes of this fidelity; None where it has no models of it."""
+        strategy = self.strategy
+        if not isinstance(strategy, PredictsValues):
+            return None
+        found = self._work("posterior", lambda: strategy.posterior(fidelity))
+        return found if found is None or registry.is_built_in(strategy) else self._guard(found)
+
+    def _guard(self, found: object) -> Posterior:
+        """What somebody else's strategy believes, with the strategy to blame for it."""
+        from mfopt.run.guarded_models import GuardedModel
+
+        culprit = self._culprit
+        if not isinstance(found, Posterior):
+            raise culprit.error(f"posterior must return a Posterior or None, got {show(found)}")
+        restore = None if found.restore is None else partial(culprit.call, "restore", found.restore)
+        model = found.model
+        if not isinstance(model, GuardedModel):
+            model = GuardedModel(model, culprit, culprit, self._problem.domain.dim)
+        return replace(found, model=model, restore=restore)
 
     # ----------------------------------------------------------------------------------------------- queue
 
@@ -95,7 +124,7 @@ class Strategist:
         """Show the strategy the first `steps` of the queue, or all; one that it fails at stays, with those behind."""
         left = self.behind if steps is None else steps
         while left > 0 and self._queue:
-            self._work(self._show_first)
+            self._work("tell" if isinstance(self._queue[0][1], Record) else "ask", self._show_first)
             left -= 1
 
     def _show_first(self) -> None:
@@ -131,7 +160,7 @@ class Strategist:
     def _check(self, suggestion: object) -> tuple[Array, int, Any]:
         """The parts of the strategy's answer, or a PluginError that names the strategy."""
         if not isinstance(suggestion, Suggestion):
-            raise PluginError(f"ask must return a Suggestion, got {show(suggestion)}", *self._called)
+            raise self._culprit.error(f"ask must return a Suggestion, got {show(suggestion)}")
         domain, top = self._problem.domain, len(self._problem.costs) - 1
         u, m = suggestion.u, suggestion.fidelity
         if type(m) is int and isinstance(u, np.ndarray) and u.dtype == np.float64:
@@ -140,14 +169,13 @@ class Strategist:
             try:
                 u, m = real_array(u, "a suggested point"), integer(m, "fidelity")
             except InputError as error:
-                raise PluginError(str(error), *self._called) from error
+                raise self._culprit.error(str(error)) from error
         if not 0 <= m <= top:  # any can be paid: a run with less than λ_M left is done
-            raise PluginError(f"fidelity must be from 0 to {top}, got {m}", *self._called)
+            raise self._culprit.error(f"fidelity must be from 0 to {top}, got {m}")
         if u.shape != (domain.dim,) or not domain.contains(u[None])[0]:
-            raise PluginError(
+            raise self._culprit.error(
                 f"a suggested point must have shape ({domain.dim},) and lie in X, "
-                f"got {show(u.tolist())} in unit coordinates",
-                *self._called,
+                f"got {show(u.tolist())} in unit coordinates"
             )
         u.flags.writeable = False
         return u, m, suggestion.reason

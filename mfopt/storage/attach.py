@@ -12,6 +12,7 @@ from mfopt.storage import header as headers
 from mfopt.storage.event_log import EventLog
 from mfopt.storage.fit import Fit
 from mfopt.storage.leases import lease_terms
+from mfopt.storage.plugins import keep_defaults, tell_what_is_lost
 from mfopt.storage.store import Header, Store, connect
 
 
@@ -26,6 +27,7 @@ def attach(setup: Setup, storage: object, study: object, lease: object, worker: 
     header = store.find(name)
     if header is None:
         strategist = setup.start_strategist(copies=True)  # first: a problem that it refuses leaves no study behind
+        tell_what_is_lost(setup)
         described, arrays = headers.describe(setup)
         header = store.create(name, described, arrays)
         if header.spec == described:
@@ -48,6 +50,7 @@ def _join(setup: Setup, stored: Mapping[str, Any], header: Header, log: EventLog
     """The session of a study that exists, if the setup is what is stored; a seed that nobody chose is the study's."""
     if setup.seed_is_free:
         setup = replace(setup, seed=header.seed)
+    setup = keep_defaults(setup, header.name, stored)
     headers.compare(header.name, stored, headers.describe(setup)[0])
     # Λ begins as it was when the study was made: that it was raised since is among the events.
     return Session(replace(setup, capital=header.spec["capital"]), log)

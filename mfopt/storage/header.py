@@ -26,11 +26,12 @@ from mfopt.domains.finite import FiniteSet
 from mfopt.domains.rebuild import rebuild_product
 from mfopt.domains.space import Space
 from mfopt.domains.table import Table
-from mfopt.errors import InputError, PluginError, StorageDamaged, StudyMismatch
+from mfopt.errors import StorageDamaged, StudyMismatch
 from mfopt.fidelities import Fidelity, as_fidelities
 from mfopt.protocols import Domain
 from mfopt.run.setup import Setup
-from mfopt.storage.missing import MissingDomain, MissingPlugin
+from mfopt.storage.missing import MissingDomain
+from mfopt.storage.plugins import class_name, comparable, describe_plugin, rebuild_plugin, to_plain
 from mfopt.storage.store import Header, Store
 
 _INTEGERS = "integers"  # columns of a finite set; studies of older versions do not say
@@ -47,19 +48,19 @@ def describe(setup: Setup) -> tuple[dict[str, Any], dict[str, bytes]]:
     spec = {
         "domain": described,
         "fidelities": [asdict(fidelity) for fidelity in setup.fidelities],
-        "strategy": _describe_plugin(registry.STRATEGIES, setup.strategy),
-        "surrogate": _describe_plugin(registry.SURROGATES, setup.surrogate),
-        "maximiser": _describe_plugin(registry.MAXIMISERS, setup.maximiser),
+        "strategy": describe_plugin(registry.STRATEGIES, setup.strategy),
+        "surrogate": describe_plugin(registry.SURROGATES, setup.surrogate),
+        "maximiser": describe_plugin(registry.MAXIMISERS, setup.maximiser),
         "direction": setup.direction,
         "capital": setup.capital,
         "seed": setup.seed,
     }
-    return json.loads(json.dumps(_to_plain(spec), allow_nan=False)), arrays  # as it will be read back
+    return json.loads(json.dumps(to_plain(spec), allow_nan=False)), arrays  # as it will be read back
 
 
 def compare(name: str, stored: Mapping[str, Any], given: Mapping[str, Any]) -> None:
     """A StudyMismatch with all differences unless the two are the same."""
-    here, there = _flatten("", given), _flatten("", stored)
+    there, here = (_flatten("", one) for one in comparable(stored, given))
     if f"domain.{_INTEGERS}" not in there:
         here.pop(f"domain.{_INTEGERS}", None)
     differences = [
@@ -81,7 +82,7 @@ def rebuild(store: Store, header: Header, given: Mapping[str, object]) -> Setup:
     domain = None if given.get("domain") is None else as_domain(given["domain"])
     try:
         plugins = {
-            what: _rebuild_plugin(name, what, group, spec[what]) if given.get(what) is None else given[what]
+            what: rebuild_plugin(name, what, group, spec[what]) if given.get(what) is None else given[what]
             for what, group in registry.GROUPS.items()
         }
         direction_sign(spec["direction"])
@@ -120,7 +121,7 @@ def _describe_domain(domain: Domain) -> tuple[Mapping[str, Any], dict[str, bytes
         return domain.spec, {}
     described = {
         "kind": "custom",
-        "class": _class_name(domain),
+        "class": class_name(domain),
         "names": domain.names,
         "description": domain.describe(),
     }
@@ -148,60 +149,7 @@ def _rebuild_finite(store: Store, name: str, spec: Mapping[str, Any]) -> FiniteS
     return FiniteSet(Table(candidates, names, categories, integers), log=[one in logs for one in names])
 
 
-# ---------------------------------------------------------------------------------------------------- plugins
-
-
-def _describe_plugin(group: str, given: object) -> Any:
-    """{"name": ..., "options": {...}} where the plugin can be made again, otherwise what it looks like."""
-    if isinstance(given, list | tuple):
-        return [_describe_plugin(group, one) for one in given]
-    if isinstance(given, str):
-        return {"name": given, "options": {}}
-    if isinstance(given, MissingPlugin):
-        return given.spec
-    name, options = registry.identify(group, given)
-    if options is not None and not _is_expressible(options):
-        options = None
-    if name is not None and options is not None:
-        return {"name": name, "options": options}
-    return {"class": _class_name(given), "options": options}
-
-
-def _rebuild_plugin(study: str, what: str, group: str, spec: Any) -> object:
-    if isinstance(spec, list):
-        return [_rebuild_plugin(study, what, group, one) for one in spec]
-    if "name" not in spec:
-        return MissingPlugin(study, what, spec)
-    if not spec["options"]:
-        return spec["name"]
-    try:
-        return registry.make(group, spec["name"], spec["options"])
-    except (PluginError, InputError) as error:
-        return MissingPlugin(study, what, spec, error)
-
-
-def _is_expressible(options: Mapping[str, Any]) -> bool:
-    try:
-        json.dumps(_to_plain(options), allow_nan=False)
-    except (TypeError, ValueError):
-        return False
-    return True
-
-
 # ------------------------------------------------------------------------------------------------------- JSON
-
-
-def _to_plain(value: Any) -> Any:
-    """Arrays and tuples as lists, NumPy's numbers as Python's, numbers that JSON does not know as strings."""
-    if isinstance(value, Mapping):
-        return {str(key): _to_plain(one) for key, one in value.items()}
-    if isinstance(value, list | tuple):
-        return [_to_plain(one) for one in value]
-    if isinstance(value, np.ndarray | np.generic):
-        return _to_plain(value.tolist())
-    if isinstance(value, float) and not np.isfinite(value):
-        return str(value)
-    return value
 
 
 def _flatten(path: str, value: Any) -> dict[str, Any]:
@@ -217,7 +165,3 @@ def _flatten(path: str, value: Any) -> dict[str, Any]:
 
 def _show(flat: Mapping[str, Any], key: str) -> str:
     return show(flat[key]) if key in flat else "nothing"
-
-
-def _class_name(given: object) -> str:
-    return f"{type(given).__module__}.{type(given).__qualname__}"

@@ -53,11 +53,13 @@ class MissingPlugin:
 
     def __init__(self, study: str, what: str, spec: Mapping[str, Any], error: Exception | None = None) -> None:
         self.spec = spec
+        source = f" of {spec['distribution']} {spec['version']}" if "distribution" in spec else ""
         self._message = (
-            f"study {study!r} has a {what} that a storage cannot hold, a {spec['class']}: to ask, open it "
+            f"study {study!r} has a {what} that a storage cannot hold, a {spec['class']}{source}: to ask, open it "
             f"with {what}=, the same as it was made with"
             if error is None
-            else f"study {study!r} has a {what} that cannot be made here, {spec['name']}: to ask, install it ({error})"
+            else f"study {study!r} has a {what} that cannot be made here, {spec['name']}{source}: to ask, "
+            f"{_install(spec)} ({error})"
         )
 
     def __getattr__(self, name: str) -> Any:
@@ -65,3 +67,10 @@ class MissingPlugin:
         if name in ("start", "model", "maximise"):
             raise InputError(self._message)
         raise AttributeError(name)
+
+
+def _install(spec: Mapping[str, Any]) -> str:
+    """What to install; studies of older versions do not know it."""
+    if "distribution" not in spec:
+        return "install it"
+    return f"pip install {spec['distribution']}, best in version {spec['version']}"

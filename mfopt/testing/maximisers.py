@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 
 from mfopt import registry
@@ -10,7 +13,7 @@ from mfopt.domains.dimensions import Real
 from mfopt.domains.discrete import Categorical, Integer, Ordinal
 from mfopt.domains.space import Space
 from mfopt.protocols import Array, Domain, Maximiser
-from mfopt.testing._random import global_random_state
+from mfopt.testing._watch import make_again, set_global_state, silent, untouched_random_state, watch
 
 
 class _Bumps:
@@ -50,14 +53,30 @@ class _Flat:
 
 
 class MaximiserConformance:
-    """maximise finds a good point of X, the same one for the same rng."""
+    """maximise finds a good point of X, the same one for the same rng.
+
+    remakeable    False: the plugin cannot tell its options; studies need it given again
+    options       keyword arguments, other than the defaults, with which making it again from its options is tried
+    time_limit    seconds that a call may take
+    """
+
+    remakeable: bool = True
+    options: Mapping[str, Any] = {}
+    time_limit: float = 10.0
 
     def maximiser(self) -> Maximiser:
         """The plugin under test; override it."""
         raise NotImplementedError
 
     def _find(self, acquisition: _Bumps | _Slope | _Flat, domain: Domain, seed: int = 0, t: int = 20) -> Array:
-        u = np.asarray(self.maximiser().maximise(acquisition, domain, np.random.default_rng(seed), t))
+        return self._ask(self.maximiser(), acquisition, domain, seed, t)
+
+    def _ask(
+        self, maximiser: Maximiser, acquisition: _Bumps | _Slope | _Flat, domain: Domain, seed: int = 0, t: int = 20
+    ) -> Array:
+        u = maximiser.maximise(acquisition, domain, np.random.default_rng(seed), t)
+        assert isinstance(u, np.ndarray), f"a point must be an array, got {u!r}"
+        assert u.dtype == np.float64, f"a point must be float64, got {u.dtype}"
         assert u.shape == (domain.dim,), f"a point must have shape ({domain.dim},), got {u.shape}"
         assert domain.contains(u[None])[0], f"the point must lie in X, got {u.tolist()}"
         return u
@@ -130,9 +149,37 @@ class MaximiserConformance:
 
     def test_the_same_rng_gives_the_same_point(self) -> None:
         domain, acquisition = Box([(0.0, 1.0)] * 3), _Bumps(np.array([0.3, 0.8, 0.1]))
-        assert np.array_equal(self._find(acquisition, domain, 3), self._find(acquisition, domain, 3))
+        points = []
+        for number in (1, 2):
+            set_global_state(number)  # whoever draws from it differs
+            points.append(self._find(acquisition, domain, 3).tolist())
+        assert points[0] == points[1], f"the same rng must give the same point, got {points[0]} and {points[1]}"
+
+    def test_one_instance_serves_a_run(self) -> None:
+        maximiser = self.maximiser()
+        for k, dim in enumerate((2, 2, 3)):
+            domain = Box([(0.0, 1.0)] * dim)
+            acquisition = _Bumps(np.full(dim, 0.15 + 0.3 * k))
+            random = acquisition(domain.sample(1000, np.random.default_rng(7))).max()
+            value = acquisition(self._ask(maximiser, acquisition, domain, k, 20 + k)[None])[0]
+            assert value >= random, f"call {k} found {value}, below the best of 1000 random points, {random}"
 
     def test_the_global_random_state_is_not_touched(self) -> None:
-        before = global_random_state()
-        self._find(_Bumps(np.array([0.3, 0.8])), Box([(0.0, 1.0)] * 2))
-        assert global_random_state() == before
+        with untouched_random_state():
+            self._find(_Bumps(np.array([0.3, 0.8])), Box([(0.0, 1.0)] * 2))
+
+    def test_nothing_is_printed(self) -> None:
+        with silent():
+            self._find(_Bumps(np.array([0.3, 0.8])), Box([(0.0, 1.0)] * 2))
+
+    def test_no_call_is_slow(self) -> None:
+        watched = watch(self.maximiser(), ["maximise"], self.time_limit)
+        self._ask(watched, _Bumps(np.array([0.3, 0.8])), Box([(0.0, 1.0)] * 2))
+
+    def test_it_is_made_again_from_its_options(self) -> None:
+        if not self.remakeable:
+            return
+        given, domain, acquisition = self.maximiser(), Box([(0.0, 1.0)] * 2), _Bumps(np.array([0.3, 0.8]))
+        for one in (given, *([type(given)(**self.options)] if self.options else [])):
+            first, second = (self._ask(each, acquisition, domain).tolist() for each in (one, make_again(one)))
+            assert first == second, f"one made again from its options must find the same point, got {first}, {second}"

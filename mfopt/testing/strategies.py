@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import copy
 import pickle
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,11 +18,15 @@ from mfopt.domains.finite import FiniteSet
 from mfopt.domains.space import Space
 from mfopt.errors import Exhausted
 from mfopt.optimizer import Optimizer
-from mfopt.protocols import Array, Strategy
+from mfopt.protocols import SAME, Array, Strategy
 from mfopt.run.trial import Trial
-from mfopt.testing._random import global_random_state
+from mfopt.testing._recorder import Recorder, key_of
+from mfopt.testing._watch import make_again, set_global_state, silent, untouched_random_state, watch
 
 Trace = list[tuple[tuple[float, ...], int]]
+
+# The median regret of 12 random points, of which one is within r of the maximum with probability πr/4, is 0.072.
+_CLEARLY_BETTER = 0.072 / 2.0
 
 
 class StrategyConformance:
@@ -29,12 +34,25 @@ class StrategyConformance:
 
     `costs` are those of the runs, a single one for a strategy that knows only one fidelity. The runs use the surrogate
     and the maximiser named below. A strategy that is `deterministic` must take the same trials whatever the seed.
+
+    learns          False: it need not find better points than random search in a dozen target queries
+    uses_added      False: data that nobody asked for change nothing of what is asked
+    sees_pending    False: pending queries are treated otherwise than as rows of the models
+    remakeable      False: the plugin cannot tell its options; studies need it given again
+    options         keyword arguments, other than the defaults, with which making it again from its options is tried
+    time_limit      seconds that a call may take
     """
 
     costs: tuple[float, ...] = (1.0, 5.0)
     surrogate: object = "se"
     maximiser: object = "direct"
     deterministic: bool = False
+    learns: bool = True
+    uses_added: bool = True
+    sees_pending: bool = True
+    remakeable: bool = True
+    options: Mapping[str, Any] = {}
+    time_limit: float = 10.0
 
     def strategy(self) -> Strategy:
         """The plugin under test, fresh at every call; override it."""
@@ -48,12 +66,14 @@ class StrategyConformance:
         direction: str = "maximize",
         noise: float | None = None,
         rng: int = 3,
+        strategy: Strategy | None = None,
+        surrogate: object = None,
     ) -> Optimizer:
         return Optimizer(
             Box([(-1.0, 1.0)] * 2) if domain is None else domain,
             self.costs if costs is None else costs,
-            strategy=self.strategy(),
-            surrogate=self.surrogate,
+            strategy=self.strategy() if strategy is None else strategy,
+            surrogate=self.surrogate if surrogate is None else surrogate,
             maximiser=self.maximiser,
             direction=direction,
             capital=capital,
@@ -103,17 +123,108 @@ class StrategyConformance:
         assert len(opt.history) == 10
 
     def test_the_same_seed_gives_the_same_trials(self) -> None:
-        traces = [self._run(self._optimizer(capital=20.0, rng=seed)) for seed in (5, 5, 6)]
+        traces = []
+        for number, seed in enumerate((5, 5, 6)):
+            set_global_state(number)  # whoever draws from it differs
+            traces.append(self._run(self._optimizer(capital=20.0, rng=seed)))
         assert traces[0] == traces[1], "the same seed must give the same trials"
         if self.deterministic:
             assert traces[0] == traces[2], "another seed must give the same trials"
         else:
             assert traces[0] != traces[2], "another seed must give other trials"
 
+    def _use(self, opt: Optimizer) -> None:
+        """A run with failures, data that nobody asked for and pending trials."""
+        opt.add([0.5, 0.5], 0, 0.9)
+        opt.ask()
+        self._run(opt, fails=lambda trial: trial.id % 5 == 3)
+
     def test_the_global_random_state_is_not_touched(self) -> None:
-        before = global_random_state()
-        self._run(self._optimizer(capital=20.0))
-        assert global_random_state() == before
+        with untouched_random_state():
+            self._use(self._optimizer(capital=20.0))
+
+    def test_nothing_is_printed(self) -> None:
+        with silent():
+            self._use(self._optimizer(capital=20.0))
+
+    def test_no_call_is_slow(self) -> None:
+        watched = watch(self.strategy(), ("start", "ask", "tell"), self.time_limit)
+        self._use(self._optimizer(capital=20.0, strategy=watched))
+
+    def test_it_is_made_again_from_its_options(self) -> None:
+        if not self.remakeable:
+            return
+        kind: Any = type(self.strategy())
+        for options in (None, self.options) if self.options else (None,):
+            one = self.strategy() if options is None else kind(**options)
+            again, capital = make_again(one), 8.0 * self.costs[-1]
+            first, second = (self._run(self._optimizer(capital=capital, strategy=each)) for each in (one, again))
+            assert first == second, "one that is made again from its options must take the same trials"
+
+    def test_it_finds_better_points_than_random_search(self) -> None:
+        if not self.learns:
+            return
+        regrets = []
+        for seed in (0, 1, 2):
+            opt = self._optimizer(capital=12.0 * self.costs[-1], rng=seed)
+            self._run(opt)
+            regrets.append(np.inf if opt.best is None else 1.0 - opt.best.y)
+        median = float(np.median(regrets))
+        assert median <= _CLEARLY_BETTER, (
+            f"the median regret over three seeds must be below {_CLEARLY_BETTER}, half that of as many random target "
+            f"queries, got {median} (of {regrets}): are values maximised, and used?"
+        )
+
+    def test_added_data_changes_what_is_asked(self) -> None:
+        if not self.uses_added:
+            return
+        traces = []
+        for peak in (None, -0.5):
+            opt = self._optimizer(capital=6.0 * self.costs[-1])
+            if peak is not None:
+                x = np.random.default_rng(1).uniform(-1.0, 1.0, (12, 2))
+                for m in range(len(self.costs)):
+                    opt.add(x, m, 5.0 - np.square(x - peak).sum(axis=1))
+            traces.append(self._run(opt))
+        assert traces[0] != traces[1], "data that was added must change what is asked, the trials are the same"
+
+    def _recorded(self) -> tuple[Optimizer, list[Recorder]]:
+        """A run whose models are watched."""
+        given = registry.resolve(registry.SURROGATES, self.surrogate)
+        recorders = [Recorder(given, m) for m in range(len(self.costs))]
+        return self._optimizer(capital=24.0 * self.costs[-1], surrogate=recorders), recorders
+
+    def test_pending_rows_come_and_go(self) -> None:
+        opt, recorders = self._recorded()
+        known = total = 0
+        for _ in range(8):
+            trials: list[Trial] = []
+            for count in range(3):
+                for recorder in recorders:
+                    recorder.seen = None
+                trials.append(opt.ask())
+                if count == 0:
+                    _check_rows(opt, recorders)
+                for one in trials[:-1]:
+                    seen = recorders[one.fidelity].seen
+                    if seen is not None:  # the model was asked
+                        total += 1
+                        known += key_of(opt.domain.encode(one.x[None])[0]) in seen
+            for trial in trials:
+                opt.tell(trial, self._f(trial, len(opt.costs)))
+        # Some queries follow from a rule, whatever the models say.
+        enough = not self.sees_pending or 2 * known >= total
+        assert enough, f"models must know of pending queries when they are asked, they did of {known} in {total}"
+
+    def test_a_failure_is_no_value(self) -> None:
+        opt, recorders = self._recorded()
+        for k in range(24):
+            trial = opt.ask()
+            _check_rows(opt, recorders)
+            if k % 4 == 3:
+                opt.tell(trial, status="failed")
+            else:
+                opt.tell(trial, self._f(trial, len(opt.costs)))
 
     def test_minimising_the_negated_function_asks_the_same(self) -> None:
         up = self._run(self._optimizer(capital=20.0))
@@ -121,8 +232,8 @@ class StrategyConformance:
         assert up == down
 
     def test_parallel_trials_differ_and_may_be_told_in_any_order(self) -> None:
-        opt = self._optimizer(capital=100.0)
-        for _ in range(3):
+        opt = self._optimizer(capital=40.0 * self.costs[-1])
+        for _ in range(8):
             trials = opt.ask(4)
             asked = {(tuple(trial.x.tolist()), trial.fidelity) for trial in trials}
             assert len(asked) == len(trials), "trials that are pending together must differ"
@@ -162,14 +273,18 @@ class StrategyConformance:
         failed = range(2, len(trace) - 1, 3)
         assert len(failed) > 0
         for k in failed:
-            assert trace[k + 1] != trace[k], f"{trace[k]} failed and was asked for again at once"
-        assert opt.spent <= 30.0
+            for x, m in trace[k + 1 : k + 4]:
+                apart = np.abs(np.subtract(x, trace[k][0])).max() / 2.0
+                again = m == trace[k][1] and apart <= SAME
+                assert not again, f"{trace[k]} failed and was asked for again within three trials"
+        assert opt.spent <= 30.0, f"at most 30.0 must be spent, got {opt.spent}"
 
     def test_a_run_where_everything_fails_ends(self) -> None:
-        opt = self._optimizer(capital=20.0)
+        opt = self._optimizer(capital=100.0)
         self._run(opt, fails=lambda trial: True)
-        assert opt.best is None
-        assert opt.spent <= 20.0
+        assert opt.best is None, f"a run without values has no best, got {opt.best}"
+        assert opt.spent <= 100.0, f"at most 100.0 must be spent, got {opt.spent}"
+        assert opt.remaining < self.costs[-1], f"failures must not end a run early, {opt.remaining} remains"
 
     def test_candidates_of_a_finite_set_are_asked_for(self) -> None:
         rows = np.random.default_rng(0).random((30, 2))
@@ -244,3 +359,13 @@ class StrategyConformance:
         self._run(opt)
         opt.add(x[0] / 2.0, 0, 0.5)
         assert opt.spent <= 20.0
+
+
+def _check_rows(opt: Optimizer, recorders: Sequence[Recorder]) -> None:
+    """An AssertionError unless the models know only of values that were told; nothing was pending at the last ask."""
+    known = np.isfinite(opt.history.y)
+    u, levels = opt.domain.encode(opt.history.x[known]), opt.history.fidelity[known]
+    told = Counter((key_of(row), int(m)) for row, m in zip(u, levels, strict=True))
+    extra = Counter(row for recorder in recorders for row in recorder.left()) - told
+    count = extra.total()
+    assert count == 0, f"models must hold values that were told, once each, got {count} other rows: failed or pending?"

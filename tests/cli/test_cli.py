@@ -38,7 +38,7 @@ def test_plugins_are_listed_as_json(capsys):
     assert cli.main(["plugins", "--json"]) == 0
     listed = json.loads(capsys.readouterr().out)
     assert [entry["name"] for entry in listed] == [plugin.name for plugin in plugins()]
-    assert set(listed[0]) == {"group", "name", "distribution", "version", "origin"}
+    assert set(listed[0]) == {"group", "name", "distribution", "version", "origin", "problem"}
 
 
 def test_listing_imports_no_plugin():

@@ -41,10 +41,10 @@ def test_an_exception_in_the_strategy_registers_nothing():
     good = Suggestion(np.array([0.5, 0.5]), 0, None)
     opt = make(strategy=Scripted(RuntimeError("first"), good, good, RuntimeError("third"), good), capital=50.0)
     before = state(opt)
-    with pytest.raises(RuntimeError, match="first"):
+    with pytest.raises(PluginError, match="Scripted: ask raised RuntimeError: first"):
         opt.ask()
     assert state(opt) == before
-    with pytest.raises(RuntimeError, match="third"):
+    with pytest.raises(PluginError, match="RuntimeError: third"):
         opt.ask(3)
     assert state(opt) == before
     assert opt.ask().id == 0
@@ -65,7 +65,7 @@ def test_a_value_is_kept_when_the_strategy_fails_to_take_it():
     before = state(opt)
     assert opt.history.y.tolist() == [1.0, 2.0, 3.0]
     for _ in range(2):
-        with pytest.raises(RuntimeError, match="not now"):
+        with pytest.raises(PluginError, match="Moody: tell raised RuntimeError: not now"):
             opt.ask()
         assert state(opt) == before
     assert opt.ask().id == 3
@@ -129,7 +129,7 @@ def test_what_is_known_reaches_the_strategy():
     assert problem.noises == (0.01, None)
     assert problem.capital == opt.capital == 50.0
     assert problem.surrogates == tuple(surrogates)
-    assert problem.maximiser is maximiser
+    assert problem.maximiser == maximiser
     assert [f.name for f in opt.fidelities] == ["coarse", "fine"]
     assert opt.strategy is strategy
 

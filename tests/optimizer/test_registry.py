@@ -3,8 +3,21 @@ from importlib.metadata import entry_points
 
 import pytest
 
-from mfopt import Optimizer, PluginError, UnknownPlugin
-from mfopt.registry import MAXIMISERS, STRATEGIES, SURROGATES, identify, make, plugins, resolve, resolve_each
+from mfopt import Optimizer, PluginError, PluginWarning, UnknownPlugin
+from mfopt.protocols import VERSION
+from mfopt.registry import (
+    MAXIMISERS,
+    STRATEGIES,
+    SURROGATES,
+    find_options,
+    identify,
+    make,
+    name_of,
+    plugins,
+    resolve,
+    resolve_each,
+    unreadable,
+)
 from tests.optimizer.toys import FixedGP, RandomMaximiser, RandomSearch
 
 MODULE = """
@@ -29,6 +42,13 @@ class WrongSignature:
 class Extra:
     def model(self, dim, noise, *, depth):
         return None
+
+class Future(Good):
+    protocol_version = 99
+
+class Quits(Good):
+    def __init__(self):
+        raise SystemExit(3)
 
 def factory():
     return Good()
@@ -94,6 +114,8 @@ def test_a_broken_plugin_is_named_and_disturbs_nobody(install):
         ("toy_plugins:NoMethod", r"must have a method model\(dim, noise\), got none"),
         ("toy_plugins:WrongSignature", r"must have a method model\(dim, noise\), got model\(dim\)"),
         ("toy_plugins:Extra", r"got model\(dim, noise, \*, depth\)"),
+        ("toy_plugins:Quits", "cannot be loaded: SystemExit: 3"),
+        ("toy_plugins:Future", f"protocol_version must be {VERSION}, .* got 99: install a newer mfopt"),
     ],
 )
 def test_a_plugin_that_breaks_the_protocol_is_refused_with_the_reason(install, point, reason):
@@ -147,6 +169,48 @@ def test_equal_names_in_a_list_are_one_instance(install):
     assert first is third
     assert second is own
     assert type(first).made == 1
+
+
+# ----------------------------------------------------------------------------------- reserved names, broken metadata
+
+
+def test_a_built_in_name_that_another_claims_is_reported_and_skipped(install):
+    install("thief-dist", ["se = toy_plugins:Good", "good = toy_plugins:Good"])
+    with pytest.warns(PluginWarning, match="surrogate name 'se' is reserved .* that of thief-dist 1.2 is skipped"):
+        surrogate = resolve(SURROGATES, "se")
+    assert type(surrogate).__module__ == "mfopt_plugins.surrogates.se"
+    listed = {plugin.name: plugin for plugin in plugins() if plugin.distribution == "thief-dist"}
+    assert listed["se"].problem == "skipped: the name 'se' is reserved for mfopt's own plugin"
+    assert listed["good"].problem == ""
+    assert identify(SURROGATES, resolve(SURROGATES, "good")) == ("good", {})
+
+
+@pytest.mark.parametrize("text", [b"\xff\xfe broken", b"no section = here\n", b"[mfopt.surrogates]\nno value\n"])
+def test_broken_metadata_of_one_distribution_breaks_nothing_else(install, tmp_path, text):
+    install("toy-dist", ["good = toy_plugins:Good"])
+    install("broken-dist", ["bad = toy_plugins:Good"])
+    (tmp_path / "broken_dist-1.2.dist-info" / "entry_points.txt").write_bytes(text)
+    assert {"good", "se"} <= {plugin.name for plugin in plugins()}
+    assert type(resolve(SURROGATES, "good")).__name__ == "Good"
+    if b"\xff" in text:  # what else Python cannot read differs from version to version
+        assert [line for line in unreadable() if "broken_dist-1.2" in line], unreadable()
+
+
+def test_a_distribution_without_a_name_is_listed_as_unknown(install, tmp_path):
+    install("nameless-dist", ["good = toy_plugins:Good"])
+    (tmp_path / "nameless_dist-1.2.dist-info" / "METADATA").write_text("Metadata-Version: 2.1\n")
+    (listed,) = [plugin for plugin in plugins() if plugin.name == "good"]
+    assert (listed.distribution, listed.version) == ("unknown distribution", "?")
+    assert type(resolve(SURROGATES, "good")).__name__ == "Good"
+
+
+def test_an_instance_is_called_by_its_class_and_its_distribution(install):
+    install("toy-dist", ["good = toy_plugins:Good"])
+    assert name_of(SURROGATES, resolve(SURROGATES, "good")) == ("toy_plugins.Good", "toy-dist 1.2")
+    assert name_of(SURROGATES, FixedGP()) == ("tests.optimizer.toys.FixedGP", None)
+
+
+# --------------------------------------------------------------------------------------------------------- options
 
 
 class Kept(RandomMaximiser):
@@ -221,6 +285,20 @@ class Picky(RandomMaximiser):
 )
 def test_the_options_of_an_instance_are_found_or_known_to_be_unknown(plugin, options):
     assert identify(MAXIMISERS, plugin) == (None, options)
+
+
+@pytest.mark.parametrize(
+    ("plugin", "reason"),
+    [
+        (Forgetful(3.0, 1.0), r"options\(\) must return all arguments of the constructor, got them without shift"),
+        (Hidden(3.0), r"there must be a method options\(\) or an attribute scale, got neither"),
+        (Misleading(3.0), r"one that is made with \{'scale': 9.0\} says \{'scale': 81.0\}"),
+        (Picky("2"), "raised AssertionError"),
+    ],
+)
+def test_why_options_are_unknown_is_said(plugin, reason):
+    with pytest.raises(PluginError, match=f"{type(plugin).__name__}: its options cannot be told: .*{reason}"):
+        find_options(plugin)
 
 
 def test_every_built_in_plugin_is_known_by_its_name_and_made_again():

@@ -62,7 +62,7 @@ class FixedGP:
         self.lengthscale = lengthscale
 
     def model(self, dim, noise=None):
-        return FixedGPModel(dim, noise or 1e-10, self.lengthscale)
+        return FixedGPModel(dim, noise or 0.0, self.lengthscale)
 
 
 class FixedGPModel:
@@ -92,7 +92,7 @@ class FixedGPModel:
 
     def posterior_gradient(self, u):
         k = self._kernel(u, self.u)
-        gram = self._kernel(self.u, self.u) + self.scale * self.noise * np.eye(self.n)
+        gram = self._kernel(self.u, self.u) + (self.noise + 1e-10 * self.scale) * np.eye(self.n)
         solved = np.linalg.solve(gram, np.column_stack([self.y - self.offset, k.T]))
         alpha, weights = solved[:, 0], solved[:, 1:].T
         slope = -k[:, :, None] * (u[:, None] - self.u) / self.lengthscale**2

@@ -81,12 +81,15 @@ class TestGPPI(StrategyConformance):
 
 
 class TestRandomSearch(StrategyConformance):
+    learns = uses_added = False
+
     def strategy(self):
         return RandomSearch()
 
 
 class TestDirectStrategy(StrategyConformance):
     deterministic = True
+    learns = uses_added = False  # a dozen queries are not yet enough for rectangles
 
     def strategy(self):
         return DirectStrategy()
@@ -100,6 +103,8 @@ class TestMFNaive(StrategyConformance):
 
 
 class TestMFNaiveRandom(StrategyConformance):
+    uses_added = False
+
     def strategy(self):
         return MFNaiveRandom()
 

@@ -4,7 +4,7 @@ import pickle
 
 import pytest
 
-from mfopt import Optimizer
+from mfopt import Optimizer, PluginError
 from tests.optimizer.optimizers import make, state
 from tests.run.interrupts import PLUGINS, Interrupt
 
@@ -91,7 +91,7 @@ def test_a_failed_ask_in_memory_leaves_the_history_that_the_user_holds_alive():
     opt = make()
     history, trial = opt.history, opt.ask()
     opt.strategy.ask = None
-    with pytest.raises(TypeError):
+    with pytest.raises(PluginError, match="TypeError"):
         opt.ask(2)
     del opt.strategy.ask
     opt.tell(trial, 1.0)

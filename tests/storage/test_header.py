@@ -1,5 +1,9 @@
 """What a study was made with: what its header can express, and what differs is refused."""
 
+import importlib
+import shutil
+import sys
+
 import numpy as np
 import pytest
 from scipy.optimize import LinearConstraint, NonlinearConstraint
@@ -13,6 +17,7 @@ from mfopt import (
     Integer,
     Optimizer,
     Ordinal,
+    PluginWarning,
     Real,
     ReplayWarning,
     Space,
@@ -195,11 +200,14 @@ def test_what_is_not_installed_has_to_be_given_again_to_ask(storage):
 
 def test_a_plugin_with_options_that_is_not_installed_is_needed_to_ask_only(storage, monkeypatch):
     trial = make(storage, strategy=MFGPUCB(beta_factor=0.4), surrogate=[Matern(nu=1.5), "se"]).ask()
-    monkeypatch.setattr(registry, "entry_points", lambda **given: [])
+    monkeypatch.setattr(registry.points, "entry_points", lambda **given: [])
     study = Study.open(storage)
     study.tell(trial.id, 1.0)
     assert study.history.y.tolist() == [1.0]
-    with pytest.raises(InputError, match="has a strategy that cannot be made here, mf-gp-ucb: to ask, install it"):
+    with pytest.raises(
+        InputError,
+        match=r"strategy that cannot be made here, mf-gp-ucb of mfopt .*: to ask, pip install mfopt, best in version",
+    ):
         study.ask()
 
 
@@ -235,6 +243,96 @@ def test_the_record_holds_when_a_strategy_has_changed_its_mind(tmp_path):
         assert again.ask().x[0] == 0.75
     assert len(given) == 1
     assert [bits(t) for t in again.pending[:3]] == [bits(t) for t in first]
+
+
+# ------------------------------------------------------------------------------- where plugins come from
+
+FOREST = """
+class Forest:
+    def __init__(self, trees={trees}):
+        self.trees = trees
+    def model(self, dim, noise=None):
+        from tests.optimizer.toys import FixedGPModel
+        return FixedGPModel(dim, 1e-10, self.trees / 20)
+"""
+
+
+@pytest.fixture
+def forest(tmp_path, monkeypatch):
+    """Installs a version of a surrogate in a distribution of its own; None: takes it away."""
+    folder = tmp_path / "site"
+    folder.mkdir()
+    monkeypatch.syspath_prepend(folder)
+
+    def install(version, trees=10):
+        for old in folder.iterdir():
+            shutil.rmtree(old) if old.is_dir() else old.unlink()
+        sys.modules.pop("toy_forest", None)
+        importlib.invalidate_caches()
+        if version is not None:
+            (folder / "toy_forest.py").write_text(FOREST.format(trees=trees))
+            info = folder / f"toy_forest-{version}.dist-info"
+            info.mkdir()
+            (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: toy-forest\nVersion: {version}\n")
+            (info / "entry_points.txt").write_text("[mfopt.surrogates]\nforest = toy_forest:Forest\n")
+
+    yield install
+    sys.modules.pop("toy_forest", None)
+
+
+def test_a_study_stores_where_its_plugins_come_from(tmp_path, forest):
+    forest("1.5")
+    make(tmp_path / "a.db", surrogate=["forest", "forest:trees=4"], strategy=Custom(0.25))
+    (header,) = Study.headers(tmp_path / "a.db")
+    plain, few = header.spec["surrogate"]
+    origin = {"distribution": "toy-forest", "version": "1.5", "defaults": {"trees": 10}}
+    assert plain == {"name": "forest", "options": {}, **origin}
+    assert few == {"name": "forest", "options": {"trees": 4}, **origin}
+    assert header.spec["maximiser"]["distribution"] == "mfopt"
+    assert "climbs" in header.spec["maximiser"]["defaults"]
+    assert header.spec["strategy"] == {"class": "tests.storage.studies.Custom", "options": {"level": 0.25}}
+
+
+def test_a_study_whose_plugin_is_missing_says_what_to_install(tmp_path, forest):
+    forest("1.5")
+    trial = make(tmp_path / "a.db", study="wing", surrogate="forest").ask()
+    forest(None)
+    study = Study.open(tmp_path / "a.db", "wing")
+    study.tell(trial.id, 1.0)
+    told = r"'wing' has a surrogate .*, forest of toy-forest 1.5: to ask, pip install toy-forest, best in version 1.5"
+    with pytest.raises(InputError, match=told):
+        study.ask()
+    with pytest.raises(InputError, match=told):
+        make(tmp_path / "a.db", study="wing", surrogate="forest").ask()
+    forest("1.6")
+    assert Study.open(tmp_path / "a.db", "wing").ask().id == 1
+
+
+def test_the_defaults_of_the_day_a_study_was_made_hold(tmp_path, forest):
+    forest("1.5")
+    make(tmp_path / "a.db", surrogate="forest")
+    forest("2.0", trees=30)
+    assert Study.open(tmp_path / "a.db").surrogates[0].trees == 10
+    assert make(tmp_path / "a.db", surrogate="forest").surrogates[0].trees == 10
+    assert make(tmp_path / "b.db", surrogate="forest").surrogates[0].trees == 30
+    make(tmp_path / "a.db", surrogate="forest:trees=10")
+    with pytest.raises(StudyMismatch, match=r"surrogate.options.trees: stored 10, given 30"):
+        make(tmp_path / "a.db", surrogate="forest:trees=30")
+
+
+class Incomplete(Custom):
+    def __init__(self, level=0.5, other=1.0):
+        super().__init__(level)
+
+    def options(self):
+        return {"level": self.level}
+
+
+def test_options_that_are_not_told_completely_are_reported_when_the_study_is_made(tmp_path):
+    with pytest.warns(PluginWarning, match=r"strategy again.*Incomplete: its options cannot be told: .* without other"):
+        make(tmp_path / "a.db", strategy=Incomplete())
+    with pytest.warns(PluginWarning, match="surrogate again.*options must be plain values"):
+        make(tmp_path / "b.db", surrogate=Matern(mean=np.float64(1.0) + 1j))
 
 
 # ------------------------------------------------------------------------------------- spaces and mixed tables

@@ -1,0 +1,82 @@
+"""Recorder: a surrogate that notes which rows its models know while a strategy asks them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from mfopt.protocols import Array, Model, Surrogate
+
+Row = tuple[bytes, int]  # a point and its fidelity
+
+
+def key_of(u: Array) -> bytes:
+    """A point (dim,) as something to look up; the way to user units and back may round it."""
+    return bytes((np.round(u, 9) + 0.0).tobytes())
+
+
+class Recorder:
+    """The models of `surrogate` for one fidelity, watched; it offers nothing beyond its protocol."""
+
+    def __init__(self, surrogate: Surrogate, fidelity: int) -> None:
+        self._surrogate = surrogate
+        self._fidelity = fidelity
+        self._models: list[RecordedModel] = []
+        self.seen: set[bytes] | None = None  # points known when a model was last asked; None: none was asked
+
+    def left(self) -> list[Row]:
+        """The rows that the newest model knows now."""
+        return [(row, self._fidelity) for row in self._models[-1].rows] if self._models else []
+
+    def model(self, dim: int, noise: float | None = None) -> Model:
+        """A fresh model without data."""
+        self._models.append(RecordedModel(self._surrogate.model(dim, noise), self))
+        return self._models[-1]
+
+
+class RecordedModel:
+    """A model whose rows are noted."""
+
+    def __init__(self, inner: Model, recorder: Recorder) -> None:
+        self._inner = inner
+        self._recorder = recorder
+        self.rows: list[bytes] = []
+
+    @property
+    def n(self) -> int:
+        """Number of rows conditioned on."""
+        return self._inner.n
+
+    def fit(self, u: Array, y: Array, rng: np.random.Generator) -> None:
+        """Learn from these rows and condition on them alone."""
+        self._inner.fit(u, y, rng)
+        self.rows = [key_of(row) for row in u]
+
+    def extend(self, u: Array, y: Array) -> None:
+        """Condition on more rows."""
+        self._inner.extend(u, y)
+        self.rows += [key_of(row) for row in u]
+
+    def truncate(self, n: int) -> None:
+        """Forget all rows but the first n."""
+        self._inner.truncate(n)
+        del self.rows[n:]
+
+    def posterior(self, u: Array) -> tuple[Array, Array]:
+        """Mean and variance."""
+        self._note()
+        return self._inner.posterior(u)
+
+    def posterior_gradient(self, u: Array) -> tuple[Array, Array, Array, Array]:
+        """Mean, variance and their gradients."""
+        self._note()
+        return self._inner.posterior_gradient(u)
+
+    def describe(self) -> Mapping[str, Any]:
+        """Hyper-parameters."""
+        return self._inner.describe()
+
+    def _note(self) -> None:
+        self._recorder.seen = (self._recorder.seen or set()) | set(self.rows)

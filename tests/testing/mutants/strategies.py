@@ -1,0 +1,232 @@
+"""Strategies with one mistake each."""
+
+import time
+from types import MappingProxyType
+
+import numpy as np
+
+from mfopt import Exhausted
+from mfopt.protocols import Suggestion
+from mfopt.testing import StrategyConformance
+from tests.optimizer.toys import FixedGP, RandomMaximiser
+
+
+class SmallUCB:
+    """A right strategy, to be spoilt: an upper bound at the target, over random candidates."""
+
+    def __init__(self, width=2.0):
+        self.width = width
+
+    def start(self, problem):
+        self.problem, self.records = problem, []
+
+    def tell(self, record):
+        self.records.append(record)
+
+    def values(self):
+        return [r for r in self.records if r.y is not None and r.fidelity == len(self.problem.costs) - 1]
+
+    def taken(self, view):
+        """Points that are not asked for again: noiseless values, failures, and what is pending."""
+        top = len(self.problem.costs) - 1
+        return {tuple(q.u) for q in [*view.pending, *self.records] if q.fidelity == top}
+
+    def ask(self, view):
+        domain, target = self.problem.domain, len(self.problem.costs) - 1
+        points = domain.sample(400, view.rng) if domain.points is None else domain.points
+        taken = self.taken(view)
+        fresh = np.array([u for u in points if tuple(u) not in taken])
+        if len(fresh) == 0:
+            raise Exhausted("every point was taken")
+        values = self.values()
+        if len(values) < 4:
+            return Suggestion(fresh[int(view.rng.integers(len(fresh)))], target, "initial")
+        model = self.problem.surrogates[-1].model(domain.dim, self.problem.noises[-1])
+        model.fit(np.array([r.u for r in values]), np.array([r.y for r in values]), view.rng)
+        self.condition(model, view)
+        mean, var = model.posterior(fresh)
+        return Suggestion(fresh[int(np.argmax(mean + self.width * np.sqrt(var)))], target, "bound")
+
+    def condition(self, model, view):
+        waiting = [q.u for q in view.pending if q.fidelity == len(self.problem.costs) - 1]
+        if waiting:
+            model.extend(np.array(waiting), model.posterior(np.array(waiting))[0])
+
+
+class Suite(StrategyConformance):
+    surrogate, maximiser = FixedGP(), RandomMaximiser()
+    time_limit = 0.03
+
+    def __init__(self, kind=SmallUCB):
+        self.kind = kind
+
+    def strategy(self):
+        return self.kind()
+
+
+class OptionsSuite(Suite):
+    options = MappingProxyType({"width": 0.1})
+
+
+class Minimises(SmallUCB):
+    def values(self):
+        return [type(r)(r.id, r.u, r.fidelity, -r.y, r.asked) for r in super().values()]
+
+
+class DoesNotLearn(SmallUCB):
+    def values(self):
+        return []
+
+
+class IgnoresPending(SmallUCB):
+    def condition(self, model, view):
+        pass
+
+
+class LeaksPending(SmallUCB):
+    def condition(self, model, view):
+        self.waiting = [*getattr(self, "waiting", []), *(q.u for q in view.pending)]
+        if self.waiting:
+            model.extend(np.array(self.waiting), model.posterior(np.array(self.waiting))[0])
+
+
+class FailuresAreZero(SmallUCB):
+    def tell(self, record):
+        y = 0.0 if record.y is None else record.y
+        self.records.append(type(record)(record.id, record.u, record.fidelity, y, record.asked))
+
+
+class IgnoresAdded(SmallUCB):
+    def tell(self, record):
+        if record.asked:
+            super().tell(record)
+
+
+class OnlyCheap(SmallUCB):
+    def ask(self, view):
+        return Suggestion(super().ask(view).u, 0, None)
+
+
+class Forgetful(SmallUCB):
+    """Asks for the middle again and again."""
+
+    def ask(self, view):
+        return Suggestion(np.full(self.problem.domain.dim, 0.5), len(self.problem.costs) - 1, None)
+
+
+class Insists(SmallUCB):
+    """Tries what failed again, two trials later."""
+
+    def ask(self, view):
+        if len(self.records) > 1 and self.records[-2].y is None:
+            return Suggestion(self.records[-2].u, self.records[-2].fidelity, "again")
+        return super().ask(view)
+
+
+class Disheartened(SmallUCB):
+    def ask(self, view):
+        if sum(r.y is None for r in self.records) > 9:
+            raise Exhausted("nothing works")
+        return super().ask(view)
+
+
+class SelfSeeded(SmallUCB):
+    def ask(self, view):
+        return super().ask(type(view)(view.t, view.remaining, view.pending, np.random.default_rng()))
+
+
+class DrawsGlobally(SmallUCB):
+    def ask(self, view):
+        rng = np.random.default_rng(np.random.randint(1000))  # noqa: NPY002
+        return super().ask(type(view)(view.t, view.remaining, view.pending, rng))
+
+
+class FixedSeed(SmallUCB):
+    def ask(self, view):
+        return super().ask(type(view)(view.t, view.remaining, view.pending, np.random.default_rng(view.t)))
+
+
+class SeedsGlobally(SmallUCB):
+    def ask(self, view):
+        np.random.seed(0)  # noqa: NPY002
+        return super().ask(view)
+
+
+class GivesUp(SmallUCB):
+    def ask(self, view):
+        if view.t > 3:
+            raise Exhausted("tired")
+        return super().ask(view)
+
+
+class Unconstrained(SmallUCB):
+    def ask(self, view):
+        return Suggestion(view.rng.random(self.problem.domain.dim), super().ask(view).fidelity, None)
+
+
+class CannotFail(SmallUCB):
+    def tell(self, record):
+        self.last = record.y + 0.0
+        super().tell(record)
+
+
+class WantsNoData(SmallUCB):
+    def tell(self, record):
+        if not record.asked:
+            raise KeyError(record.id)
+        super().tell(record)
+
+
+class Prints(SmallUCB):
+    def ask(self, view):
+        print("asking")
+        return super().ask(view)
+
+
+class Slow(SmallUCB):
+    def tell(self, record):
+        time.sleep(0.3)
+        super().tell(record)
+
+
+class Forgets(SmallUCB):
+    def __init__(self, width=2.0, other=1.0):
+        super().__init__(width)
+
+    def options(self):
+        return {"width": self.width}
+
+
+class Misleads(SmallUCB):
+    def options(self):
+        return {"width": 2.0}
+
+
+MUTANTS = {
+    "minimises": (Minimises, "test_it_finds_better_points_than_random_search"),
+    "does not learn": (DoesNotLearn, "test_it_finds_better_points_than_random_search"),
+    "ignores pending": (IgnoresPending, "test_pending_rows_come_and_go"),
+    "leaks pending": (LeaksPending, "test_pending_rows_come_and_go"),
+    "takes failures for 0": (FailuresAreZero, "test_a_failure_is_no_value"),
+    "ignores added data": (IgnoresAdded, "test_added_data_changes_what_is_asked"),
+    "asks only cheap ones": (OnlyCheap, "test_the_capital_is_used_and_never_overspent"),
+    "asks only the middle": (Forgetful, "test_parallel_trials_differ_and_may_be_told_in_any_order"),
+    "insists on failures": (Insists, "test_failures_cost_and_are_not_repeated_at_once"),
+    "gives up on failures": (Disheartened, "test_a_run_where_everything_fails_ends"),
+    "seeds itself": (SelfSeeded, "test_the_same_seed_gives_the_same_trials"),
+    "ignores the seed": (FixedSeed, "test_the_same_seed_gives_the_same_trials"),
+    "draws from the global state": (DrawsGlobally, "test_the_same_seed_gives_the_same_trials"),
+    "seeds the global state": (SeedsGlobally, "test_the_global_random_state_is_not_touched"),
+    "gives up": (GivesUp, "test_the_capital_is_used_and_never_overspent"),
+    "ignores constraints": (Unconstrained, "test_constraints_hold_from_the_first_point_on"),
+    "cannot take failures": (CannotFail, "test_a_run_where_everything_fails_ends"),
+    "wants no data": (WantsNoData, "test_data_nobody_asked_for_is_taken"),
+    "prints": (Prints, "test_nothing_is_printed"),
+    "slow": (Slow, "test_no_call_is_slow"),
+    "incomplete options": (Forgets, "test_it_is_made_again_from_its_options"),
+    "wrong options": (Misleads, "test_it_is_made_again_from_its_options"),
+}
+
+
+def make_suite(name):
+    return (OptionsSuite if name == "wrong options" else Suite)(MUTANTS[name][0])
