@@ -29,7 +29,7 @@ def reason_to_json(reason: Any) -> str:
 
 def _says_nothing(key: str, value: Any) -> bool:
     """Whether a field that older versions do not know need not be written."""
-    return value is None or (key in ("far", "lowest") and value == ()) or (key == "worse" and value == "below")
+    return value is None or (key in ("far", "lowest", "worth") and value == ()) or (key == "worse" and value == "below")
 
 
 def reason_from_json(text: str) -> Any:

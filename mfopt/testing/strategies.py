@@ -29,19 +29,8 @@ Trace = list[tuple[tuple[float, ...], int]]
 _CLEARLY_BETTER = 0.072 / 2.0
 
 
-class StrategyConformance:
-    """Runs of the Optimizer with the strategy: capital, pending trials, failures, domains and seeds are honoured.
-
-    `costs` are those of the runs, a single one for a strategy that knows only one fidelity. The runs use the surrogate
-    and the maximiser named below. A strategy that is `deterministic` must take the same trials whatever the seed.
-
-    learns          False: it need not find better points than random search in a dozen target queries
-    uses_added      False: data that nobody asked for change nothing of what is asked
-    sees_pending    False: pending queries are treated otherwise than as rows of the models
-    remakeable      False: the plugin cannot tell its options; studies need it given again
-    options         keyword arguments, other than the defaults, with which making it again from its options is tried
-    time_limit      seconds that a call may take
-    """
+class _Runs:
+    """How the suite runs the Optimizer with the strategy."""
 
     costs: tuple[float, ...] = (1.0, 5.0)
     surrogate: object = "se"
@@ -101,6 +90,90 @@ class StrategyConformance:
                 opt.tell(trial, sign * self._f(trial, len(opt.costs)))
             assert len(trace) < 500, "the run must end"
         return trace
+
+
+class _OnDomains(_Runs):
+    """Every kind of domain."""
+
+    def test_candidates_of_a_finite_set_are_asked_for(self) -> None:
+        rows = np.random.default_rng(0).random((30, 2))
+        opt = self._optimizer(FiniteSet(rows))
+        while not opt.done:
+            try:
+                trial = opt.ask()
+            except Exhausted:
+                break
+            assert trial.index is not None
+            assert np.array_equal(rows[trial.index], trial.x)
+            opt.tell(trial, self._f(trial, len(opt.costs)))
+        assert len(opt.history) > 0
+
+    def _run_space(self, opt: Optimizer) -> list[tuple[bytes, int]]:
+        """Ask, evaluate and tell until done; checks that points lie in X, and returns them with their fidelity."""
+        domain, asked = opt.domain, []
+        while not opt.done:
+            try:
+                trial = opt.ask()
+            except Exhausted:
+                break
+            u = domain.encode(trial.x[None])
+            assert domain.contains(u)[0], f"the point must lie in X, got {trial.x}"
+            asked.append((u.tobytes(), trial.fidelity))
+            opt.tell(trial, 1.0 - float(np.square(u - 0.3).sum()) + 0.05 * trial.fidelity * float(u[0, -1]))
+            assert len(asked) < 500, "the run must end"
+        return asked
+
+    def test_a_mixed_space_is_searched_and_nothing_noiseless_is_asked_twice(self) -> None:
+        space = Space(
+            {
+                "kind": Categorical(["a", "b", "c"]),
+                "depth": Integer(1, 5),
+                "rate": Real(1e-3, 1.0, log=True, when={"kind": ["a", "b"]}),
+            },
+            constraints=lambda p: p["kind"] != "b" or p["depth"] < 4,
+        )
+        opt = self._optimizer(space, noise=0.0)
+        asked = self._run_space(opt)
+        assert len(set(asked)) == len(asked), "no noiseless point needs a second look at a fidelity"
+        assert opt.best is not None, "a run must query the target"
+
+    def test_a_discrete_space_is_exhausted_in_the_end(self) -> None:
+        space = Space({"kind": Categorical(["a", "b", "c"]), "on": [False, True], "depth": Integer(1, 2)})
+        opt = self._optimizer(space, capital=None, noise=0.0)
+        asked = self._run_space(opt)
+        assert len(set(asked)) == len(asked), "no noiseless point needs a second look at a fidelity"
+        assert sum(m == len(self.costs) - 1 for _, m in asked) == 12, "every point is worth a target query"
+
+    def test_a_noiseless_finite_set_is_exhausted_in_the_end(self) -> None:
+        opt = self._optimizer(FiniteSet(np.linspace(0.0, 1.0, 6)), capital=None, noise=0.0)
+        self._run(opt)
+        target = opt.history.x[opt.history.fidelity == len(self.costs) - 1]
+        assert len(opt.history) <= 6 * len(self.costs), "no noiseless point needs a second look at a fidelity"
+        assert opt.best is not None
+        assert len(np.unique(target)) == len(target)
+
+    def test_constraints_hold_from_the_first_point_on(self) -> None:
+        def above_the_diagonal(x: Array) -> Any:
+            return x[:, 1] >= x[:, 0] + 0.5
+
+        opt = self._optimizer(Box([(-1.0, 1.0)] * 2, constraints=above_the_diagonal), capital=20.0)
+        self._run(opt)
+        assert above_the_diagonal(opt.history.x).all()
+
+
+class StrategyConformance(_OnDomains):
+    """Runs of the Optimizer with the strategy: capital, pending trials, failures, domains and seeds are honoured.
+
+    `costs` are those of the runs, a single one for a strategy that knows only one fidelity. The runs use the surrogate
+    and the maximiser named below. A strategy that is `deterministic` must take the same trials whatever the seed.
+
+    learns          False: it need not find better points than random search in a dozen target queries
+    uses_added      False: data that nobody asked for change nothing of what is asked
+    sees_pending    False: pending queries are treated otherwise than as rows of the models
+    remakeable      False: the plugin cannot tell its options; studies need it given again
+    options         keyword arguments, other than the defaults, with which making it again from its options is tried
+    time_limit      seconds that a call may take
+    """
 
     def test_has_the_methods_of_a_strategy(self) -> None:
         registry.resolve(registry.STRATEGIES, self.strategy())
@@ -285,71 +358,6 @@ class StrategyConformance:
         assert opt.best is None, f"a run without values has no best, got {opt.best}"
         assert opt.spent <= 100.0, f"at most 100.0 must be spent, got {opt.spent}"
         assert opt.remaining < self.costs[-1], f"failures must not end a run early, {opt.remaining} remains"
-
-    def test_candidates_of_a_finite_set_are_asked_for(self) -> None:
-        rows = np.random.default_rng(0).random((30, 2))
-        opt = self._optimizer(FiniteSet(rows))
-        while not opt.done:
-            try:
-                trial = opt.ask()
-            except Exhausted:
-                break
-            assert trial.index is not None
-            assert np.array_equal(rows[trial.index], trial.x)
-            opt.tell(trial, self._f(trial, len(opt.costs)))
-        assert len(opt.history) > 0
-
-    def _run_space(self, opt: Optimizer) -> list[tuple[bytes, int]]:
-        """Ask, evaluate and tell until done; checks that points lie in X, and returns them with their fidelity."""
-        domain, asked = opt.domain, []
-        while not opt.done:
-            try:
-                trial = opt.ask()
-            except Exhausted:
-                break
-            u = domain.encode(trial.x[None])
-            assert domain.contains(u)[0], f"the point must lie in X, got {trial.x}"
-            asked.append((u.tobytes(), trial.fidelity))
-            opt.tell(trial, 1.0 - float(np.square(u - 0.3).sum()) + 0.05 * trial.fidelity * float(u[0, -1]))
-            assert len(asked) < 500, "the run must end"
-        return asked
-
-    def test_a_mixed_space_is_searched_and_nothing_noiseless_is_asked_twice(self) -> None:
-        space = Space(
-            {
-                "kind": Categorical(["a", "b", "c"]),
-                "depth": Integer(1, 5),
-                "rate": Real(1e-3, 1.0, log=True, when={"kind": ["a", "b"]}),
-            },
-            constraints=lambda p: p["kind"] != "b" or p["depth"] < 4,
-        )
-        opt = self._optimizer(space, noise=0.0)
-        asked = self._run_space(opt)
-        assert len(set(asked)) == len(asked), "no noiseless point needs a second look at a fidelity"
-        assert opt.best is not None, "a run must query the target"
-
-    def test_a_discrete_space_is_exhausted_in_the_end(self) -> None:
-        space = Space({"kind": Categorical(["a", "b", "c"]), "on": [False, True], "depth": Integer(1, 2)})
-        opt = self._optimizer(space, capital=None, noise=0.0)
-        asked = self._run_space(opt)
-        assert len(set(asked)) == len(asked), "no noiseless point needs a second look at a fidelity"
-        assert sum(m == len(self.costs) - 1 for _, m in asked) == 12, "every point is worth a target query"
-
-    def test_a_noiseless_finite_set_is_exhausted_in_the_end(self) -> None:
-        opt = self._optimizer(FiniteSet(np.linspace(0.0, 1.0, 6)), capital=None, noise=0.0)
-        self._run(opt)
-        target = opt.history.x[opt.history.fidelity == len(self.costs) - 1]
-        assert len(opt.history) <= 6 * len(self.costs), "no noiseless point needs a second look at a fidelity"
-        assert opt.best is not None
-        assert len(np.unique(target)) == len(target)
-
-    def test_constraints_hold_from_the_first_point_on(self) -> None:
-        def above_the_diagonal(x: Array) -> Any:
-            return x[:, 1] >= x[:, 0] + 0.5
-
-        opt = self._optimizer(Box([(-1.0, 1.0)] * 2, constraints=above_the_diagonal), capital=20.0)
-        self._run(opt)
-        assert above_the_diagonal(opt.history.x).all()
 
     def test_data_nobody_asked_for_is_taken(self) -> None:
         opt = self._optimizer(capital=20.0)

@@ -16,17 +16,8 @@ from mfopt.testing._watch import make_again, set_global_state, silent, untouched
 _METHODS = ("fit", "extend", "truncate", "posterior", "posterior_gradient", "describe")
 
 
-class SurrogateConformance:
-    """Models learn, condition, forget and predict as protocols.Model says.
-
-    What a model does not offer is declared:
-
-    gradients     False: posterior_gradient returns zeros, as that of a tree ensemble does
-    monotone      False: a row may add variance elsewhere, as in models that are built anew from all rows
-    remakeable    False: the plugin cannot tell its options; studies need it given again
-    options       keyword arguments, other than the defaults, with which making it again from its options is tried
-    time_limit    seconds that a call may take on the small data of these tests
-    """
+class _Models:
+    """The data and the models of the suite."""
 
     dim = 2
     gradients: bool = True
@@ -53,6 +44,91 @@ class SurrogateConformance:
 
     def _queries(self, n: int = 50) -> Array:
         return np.random.default_rng(2).random((n, self.dim))
+
+
+class _OfValues(_Models):
+    """Units, noise, and what arrays hold."""
+
+    def test_the_variance_has_the_square_of_the_values_unit(self) -> None:
+        u, y = self._data()
+        q = self._queries()
+        variances = []
+        for unit in (1.0, 1000.0):
+            model = self.surrogate().model(self.dim, 1e-4 * unit**2)
+            model.fit(u, unit * y, np.random.default_rng(1))
+            variances.append(np.median(model.posterior(q)[1]))
+        ratio = variances[1] / variances[0]
+        assert 0.5e6 <= ratio <= 2e6, f"values times 1000 must give variances times 1e6, got times {ratio:g}"
+
+    def test_the_variance_follows_the_noise(self) -> None:
+        rng, looks, noise = np.random.default_rng(3), 40, 0.04
+        u = np.vstack([rng.random((8, self.dim)), np.full((looks, self.dim), 0.4)])
+        y = self._smooth(u) + np.sqrt(noise) * rng.standard_normal(len(u))
+        model = self.surrogate().model(self.dim, noise)
+        model.fit(u, y, np.random.default_rng(1))
+        var = float(model.posterior(u[-1:])[1][0])
+        assert var <= noise, f"after {looks} looks the variance of f must be below the noise, {noise}, got {var}"
+        least = 0.2 * noise / (looks + 1)
+        assert var >= least, f"{looks} looks allow no variance below about {noise / looks}, got {var}"
+
+    def test_values_that_are_added_move_the_mean(self) -> None:
+        model = self._fit(20)
+        u = self._queries(1)
+        before = float(model.posterior(u)[0][0])
+        value = before + 3.0
+        model.extend(u, np.array([value]))
+        mean = float(model.posterior(u)[0][0])
+        assert abs(mean - value) <= 0.3, f"the value {value} must be taken over, the mean went from {before} to {mean}"
+
+    def test_a_model_that_was_never_fitted_predicts_and_takes_rows(self) -> None:
+        model = self.surrogate().model(self.dim, 0.0)
+        mean, var = model.posterior(self._queries(5))
+        assert np.isfinite(mean).all(), f"the prior mean must be finite, got {mean}"
+        assert np.isfinite(var).all(), f"the prior variance must be finite, got {var}"
+        assert (var > 0.0).all(), f"the prior variance must be positive, got {var}"
+        model.truncate(0)
+        model.extend(*self._data(3))
+        assert model.n == 3, f"n must be 3 after 3 rows were added, got {model.n}"
+        assert np.isfinite(model.posterior(self._queries(5))[0]).all(), "the mean must be finite"
+
+    def test_arrays_are_neither_kept_nor_changed(self) -> None:
+        model = self.surrogate().model(self.dim, 0.0)
+        q = self._queries(7)
+        learn = lambda u, y: model.fit(u, y, np.random.default_rng(1))  # noqa: E731
+        for step, (u, y) in ((learn, self._data()), (model.extend, self._data(3, seed=3))):
+            given = (u.copy(), y.copy(), q.copy())
+            step(given[0], given[1])
+            before = [one.copy() for one in model.posterior(given[2])]
+            for one, copy in zip(given, (u, y, q), strict=True):
+                assert np.array_equal(one, copy), "arrays that are handed in must not be changed"
+            for one in (*given[:2], *model.posterior(q)):
+                one[:] = 7.0
+            for one, expected in zip(model.posterior(q), before, strict=True):
+                assert np.array_equal(one, expected), "arrays that are handed in or out must not be kept, but copied"
+
+    def test_everything_is_float64(self) -> None:
+        model = self._fit()
+        for one in (*model.posterior(self._queries()), *model.posterior_gradient(self._queries())):
+            assert isinstance(one, np.ndarray), f"posteriors must be arrays, got {type(one)}"
+            assert one.dtype == np.float64, f"posteriors must be float64, got {one.dtype}"
+        u, y = self._data()
+        model = self.surrogate().model(self.dim, 0.0)
+        model.fit(u, 1.0 + 1e-6 * y, np.random.default_rng(1))
+        error = np.abs(model.posterior(u)[0] - 1.0 - 1e-6 * y).max()
+        assert error <= 1e-8, f"values 1e-6 apart must be told apart, as float32 cannot; the mean is off by {error}"
+
+
+class SurrogateConformance(_OfValues):
+    """Models learn, condition, forget and predict as protocols.Model says.
+
+    What a model does not offer is declared:
+
+    gradients     False: posterior_gradient returns zeros, as that of a tree ensemble does
+    monotone      False: a row may add variance elsewhere, as in models that are built anew from all rows
+    remakeable    False: the plugin cannot tell its options; studies need it given again
+    options       keyword arguments, other than the defaults, with which making it again from its options is tried
+    time_limit    seconds that a call may take on the small data of these tests
+    """
 
     def test_has_the_methods_of_a_surrogate(self) -> None:
         registry.resolve(registry.SURROGATES, self.surrogate())
@@ -187,74 +263,6 @@ class SurrogateConformance:
             model.fit(u, y, np.random.default_rng(5))
             posteriors.append(model.posterior(self._queries()))
         assert np.array_equal(posteriors[0], posteriors[1]), "the same rng must give the same posterior"
-
-    def test_the_variance_has_the_square_of_the_values_unit(self) -> None:
-        u, y = self._data()
-        q = self._queries()
-        variances = []
-        for unit in (1.0, 1000.0):
-            model = self.surrogate().model(self.dim, 1e-4 * unit**2)
-            model.fit(u, unit * y, np.random.default_rng(1))
-            variances.append(np.median(model.posterior(q)[1]))
-        ratio = variances[1] / variances[0]
-        assert 0.5e6 <= ratio <= 2e6, f"values times 1000 must give variances times 1e6, got times {ratio:g}"
-
-    def test_the_variance_follows_the_noise(self) -> None:
-        rng, looks, noise = np.random.default_rng(3), 40, 0.04
-        u = np.vstack([rng.random((8, self.dim)), np.full((looks, self.dim), 0.4)])
-        y = self._smooth(u) + np.sqrt(noise) * rng.standard_normal(len(u))
-        model = self.surrogate().model(self.dim, noise)
-        model.fit(u, y, np.random.default_rng(1))
-        var = float(model.posterior(u[-1:])[1][0])
-        assert var <= noise, f"after {looks} looks the variance of f must be below the noise, {noise}, got {var}"
-        least = 0.2 * noise / (looks + 1)
-        assert var >= least, f"{looks} looks allow no variance below about {noise / looks}, got {var}"
-
-    def test_values_that_are_added_move_the_mean(self) -> None:
-        model = self._fit(20)
-        u = self._queries(1)
-        before = float(model.posterior(u)[0][0])
-        value = before + 3.0
-        model.extend(u, np.array([value]))
-        mean = float(model.posterior(u)[0][0])
-        assert abs(mean - value) <= 0.3, f"the value {value} must be taken over, the mean went from {before} to {mean}"
-
-    def test_a_model_that_was_never_fitted_predicts_and_takes_rows(self) -> None:
-        model = self.surrogate().model(self.dim, 0.0)
-        mean, var = model.posterior(self._queries(5))
-        assert np.isfinite(mean).all(), f"the prior mean must be finite, got {mean}"
-        assert np.isfinite(var).all(), f"the prior variance must be finite, got {var}"
-        assert (var > 0.0).all(), f"the prior variance must be positive, got {var}"
-        model.truncate(0)
-        model.extend(*self._data(3))
-        assert model.n == 3, f"n must be 3 after 3 rows were added, got {model.n}"
-        assert np.isfinite(model.posterior(self._queries(5))[0]).all(), "the mean must be finite"
-
-    def test_arrays_are_neither_kept_nor_changed(self) -> None:
-        model = self.surrogate().model(self.dim, 0.0)
-        q = self._queries(7)
-        learn = lambda u, y: model.fit(u, y, np.random.default_rng(1))  # noqa: E731
-        for step, (u, y) in ((learn, self._data()), (model.extend, self._data(3, seed=3))):
-            given = (u.copy(), y.copy(), q.copy())
-            step(given[0], given[1])
-            before = [one.copy() for one in model.posterior(given[2])]
-            for one, copy in zip(given, (u, y, q), strict=True):
-                assert np.array_equal(one, copy), "arrays that are handed in must not be changed"
-            for one in (*given[:2], *model.posterior(q)):
-                one[:] = 7.0
-            for one, expected in zip(model.posterior(q), before, strict=True):
-                assert np.array_equal(one, expected), "arrays that are handed in or out must not be kept, but copied"
-
-    def test_everything_is_float64(self) -> None:
-        model = self._fit()
-        for one in (*model.posterior(self._queries()), *model.posterior_gradient(self._queries())):
-            assert isinstance(one, np.ndarray), f"posteriors must be arrays, got {type(one)}"
-            assert one.dtype == np.float64, f"posteriors must be float64, got {one.dtype}"
-        u, y = self._data()
-        model = self.surrogate().model(self.dim, 0.0)
-        model.fit(u, 1.0 + 1e-6 * y, np.random.default_rng(1))
-        error = np.abs(model.posterior(u)[0] - 1.0 - 1e-6 * y).max()
-        assert error <= 1e-8, f"values 1e-6 apart must be told apart, as float32 cannot; the mean is off by {error}"
 
     def _use(self, model: Model) -> None:
         """Every method once."""

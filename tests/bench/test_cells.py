@@ -44,6 +44,7 @@ def test_a_cell_makes_its_plugins_once(monkeypatch):
         return make(group, name, options)
 
     monkeypatch.setattr(registry, "make", count)
+    monkeypatch.setattr(registry.lookup, "make", count)  # by which names are resolved
     task = cells.Task("currin", "gp-ucb:maximiser=multistart", 0, 1.0, "1", "code")
     assert cells.run_cell(task, "label").status == "done"
     assert sorted(made) == ["gp-ucb", "multistart", "se"]

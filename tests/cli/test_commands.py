@@ -56,9 +56,12 @@ def test_a_study_is_made_with_all_that_is_given(tmp_path, mfopt):
     assert "capital: stored None, given 100.0" in err
     spec = json.loads(mfopt("studies", path, "--json")[1])[0]["spec"]
     assert spec["direction"] == "minimize"
-    assert spec["strategy"] == {"name": "mf-gp-ucb", "options": {"beta_factor": 0.4}}
-    assert spec["surrogate"] == {"name": "matern", "options": {"nu": 1.5}}
-    assert spec["maximiser"] == {"name": "multistart", "options": {}}
+    given = {
+        key: {what: spec[key][what] for what in ("name", "options")} for key in ("strategy", "surrogate", "maximiser")
+    }
+    assert given["strategy"] == {"name": "mf-gp-ucb", "options": {"beta_factor": 0.4}}
+    assert given["surrogate"] == {"name": "matern", "options": {"nu": 1.5}}
+    assert given["maximiser"] == {"name": "multistart", "options": {}}
     assert [dimension["name"] for dimension in spec["domain"]["dimensions"]] == ["chord", "rate"]
     assert [dimension["log"] for dimension in spec["domain"]["dimensions"]] == [False, True]
     assert [fidelity["noise"] for fidelity in spec["fidelities"]] == [0.1, 0.1]

@@ -71,7 +71,7 @@ def test_from_a_simulator_to_a_finished_parallel_run(tmp_path):
     assert sorted(files(text)) == ["problem.py", "throw.py"]
     interrupted, resumed, rest = commands(text)
     patience, command = interrupted.split("\\\n")
-    assert patience.split() == ["timeout", "--foreground", "-s", "INT", "6"]
+    assert patience.split() == ["timeout", "--foreground", "-s", "INT", "10"]
     out = press_ctrl_c(f"exec {command.strip()}", tmp_path)  # by what was done, not by the clock
     assert "ended    interrupted by the user" in out
     second = shell(resumed, tmp_path)

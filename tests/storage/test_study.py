@@ -20,6 +20,7 @@ from mfopt import (
     FiniteSet,
     InputError,
     Optimizer,
+    PluginError,
     ReplayWarning,
     Study,
     StudyMismatch,
@@ -314,7 +315,7 @@ def test_an_error_of_the_strategy_leaves_no_trial_behind(tmp_path):
 
     moods = []
     opt = make(tmp_path / "a.db", strategy=Moody())
-    with pytest.raises(RuntimeError, match="not now"):
+    with pytest.raises(PluginError, match="not now"):
         opt.ask(5)
     assert opt.pending == []
     assert opt.remaining == 300.0

@@ -13,7 +13,7 @@ from contextlib import suppress
 import numpy as np
 import pytest
 
-from mfopt import Exhausted, FiniteSet, InputError, Optimizer, Study
+from mfopt import Exhausted, FiniteSet, InputError, Optimizer, PluginError, Study
 from mfopt.protocols import Suggestion
 from tests.storage.studies import BOX, state
 
@@ -259,8 +259,8 @@ def test_an_ask_that_fails_takes_nothing_back_that_others_have_told():
     def ask():
         try:
             opt.ask(2)
-        except RuntimeError as error:
-            raised.append(str(error))
+        except PluginError as error:
+            raised.append(str(error.__cause__))
 
     slow.go_on.set()
     thread = threading.Thread(target=ask)
