@@ -279,6 +279,9 @@ def test_an_ask_that_fails_takes_nothing_back_that_others_have_told():
     opt.tell(kept[1], 1.0)
 
 
+# Ctrl-C may come between opening a file and the block that closes it: then the collector does, and Python says so.
+@pytest.mark.filterwarnings("ignore:unclosed file:ResourceWarning")
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.posix_only
 def test_ctrl_c_leaves_no_lock_behind(place):
     """Real signals at random moments in the main thread, while another thread must be able to go on."""
