@@ -40,6 +40,10 @@ class Guard:
         self._process: subprocess.Popen[str] | None = None
         self._owner = 0
 
+    def prepare(self) -> None:
+        """Start the process, so that a group is added as soon as it is there: one that is not would be left behind."""
+        self._write("")
+
     def add(self, group: int) -> None:
         """Have the group killed when this process ends."""
         self._write(f"+ {group}\n")

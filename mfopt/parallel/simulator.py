@@ -83,6 +83,7 @@ class Simulator:
         values = x if isinstance(x, Mapping) else dict(zip(self.names, x.tolist(), strict=True))
         given = {"x": values, "fidelity": self.fidelity, "name": self.name}
         with self._starting:
+            _GUARD.prepare()
             process = subprocess.Popen(
                 self.command,
                 stdin=subprocess.PIPE,
@@ -92,8 +93,8 @@ class Simulator:
                 errors="replace",
                 start_new_session=True,  # so that it can be killed with its children
             )
-            self._running.add(process)
             _GUARD.add(process.pid)
+            self._running.add(process)
         try:
             with process:  # closes the pipes and waits
                 try:
