@@ -29,14 +29,13 @@ class MFGPUCB(UCBStrategy):
     softened         practical mode, not in the paper: where the values say that the function is flat but for peaks,
                      they are softened (method/softening.py, surrogates/gp/evidence.py). Never where ζ, γ or noise is
                      given, nor with affine=True or surrogates that cannot judge it.
-
     rule             practical mode: how the fidelity is chosen. "worth", not in the paper: the one whose value at x_t
                      removes most of the target's variance there per cost; φ is then the target's own bound, and the
                      initial design is made of the cheapest fidelity and one target query. "gamma", the paper's: the
                      smallest m with β_t^½ σ_m ≥ γ_m, and φ = min φ_m. Where ζ or γ is given, with affine=True, without
                      a joint model of the fidelities and in theory mode the rule is always "gamma".
     share            with rule "worth": the target gets at least this part of what is spent. While it has less, it is
-                     asked where its own bound with a tenth of β is largest (ucb/share.py). 0 for no such part.
+                     asked where its own bound with a tenth of β is largest (ucb/schedule.py). 0 for no such part.
     calibrated       with rule "worth": the one process learns the unit, the zero and the sign of each cheap fidelity
                      (surrogates/coupled/calibration.py).
 

@@ -234,8 +234,7 @@ class Share:
 
     Bounds that are wide call for cheap queries for a long time, and whoever has capital for five full evaluations then
     ends without any. So the target is asked as soon as it has had less than its share, where its own bound with β times
-    CALM is largest. The method is then never behind one that spends this part of the capital on the target alone. The
-    paper has no such rule.
+    CALM is largest. The paper has no such rule.
     """
 
     part: float
