@@ -17,6 +17,7 @@ import numpy as np
 from mfopt import registry
 from mfopt.checks import show
 from mfopt.hooks import (
+    CalibratesFidelities,
     CouplesFidelities,
     FullAcquisition,
     FusesBounds,
@@ -25,6 +26,7 @@ from mfopt.hooks import (
     SharesKernel,
     Softening,
     SoftensValues,
+    TellsFactors,
     TiesScales,
     with_defaults,
 )
@@ -131,7 +133,7 @@ class GuardedJoint(Delegate):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (
-            type(self),
+            guard_joint,
             (self._inner, self._culprit, self._caller, self._dim, len(self.models)),
             {"models": self.models},
         )
@@ -143,20 +145,42 @@ class GuardedJoint(Delegate):
             model._check_rows("fit", len(y))
 
 
-class GuardedCovariant(GuardedJoint):
-    """A joint model that also tells how its fidelities vary together."""
+class _Calibrated(GuardedJoint):
+    def calibrate(self) -> None:
+        self._culprit.call("calibrate", self._inner.calibrate)
 
+
+class _WithFactors(GuardedJoint):
+    @property
+    def factors(self) -> Array:
+        factors = self._culprit.call("factors", lambda: self._inner.factors)
+        return self._culprit.numbers("the factors of a joint model", factors, (len(self.models),))
+
+
+class _Covariant(GuardedJoint):
     def covariance(self, u: Array, k: int, other: int) -> Array:
-        """The posterior covariance of the k-th and the other fidelity's function at each row of u."""
         answer = self._culprit.call("covariance", self._inner.covariance, np.array(u), k, other)
         return self._culprit.numbers("a covariance", answer, (len(u),))
 
     def covariance_gradient(self, u: Array, k: int, other: int) -> tuple[Array, Array]:
-        """The same with its gradient in u."""
         answer = self._culprit.call("covariance_gradient", self._inner.covariance_gradient, np.array(u), k, other)
         value, slope = self._culprit.parts("what covariance_gradient returns", answer, 2)
         value = self._culprit.numbers("a covariance", value, (len(u),))
         return value, self._culprit.numbers("the gradient of a covariance", slope, u.shape)
+
+
+_JOINT_ABILITIES = ((CalibratesFidelities, _Calibrated), (TellsFactors, _WithFactors), (CovariantModel, _Covariant))
+
+
+def guard_joint(joint: Any, culprit: Culprit, caller: Culprit, dim: int, count: int) -> GuardedJoint:
+    """A joint model with the same abilities that names `culprit` when it goes wrong; `caller` asks it."""
+    abilities = tuple(mixin for hook, mixin in _JOINT_ABILITIES if isinstance(joint, hook))
+    return _class_of_joint(abilities)(joint, culprit, caller, dim, count)
+
+
+@cache
+def _class_of_joint(abilities: tuple[type[GuardedJoint], ...]) -> type[GuardedJoint]:
+    return type("GuardedJointWithAbilities", abilities, {}) if abilities else GuardedJoint
 
 
 class _Guarded(Delegate):
@@ -173,8 +197,7 @@ class _Guarded(Delegate):
 
     def _guard_joint(self, method: str, dim: int, noises: Sequence[float | None]) -> Any:
         joint = self._culprit.call(method, getattr(self._inner, method), dim, noises)
-        kind = GuardedCovariant if isinstance(joint, CovariantModel) else GuardedJoint
-        return kind(joint, self._culprit, self._caller, dim, len(noises))
+        return guard_joint(joint, self._culprit, self._caller, dim, len(noises))
 
 
 class _Tied(_Guarded):

@@ -409,3 +409,29 @@ def test_an_instance_that_cannot_be_copied_is_named_where_a_study_needs_copies(t
     with pytest.raises(PluginError, match=r"Locked: an instance must be one that can be copied, .* cannot pickle"):
         Optimizer([(0, 1)], [1.0], strategy=Locked(), storage=tmp_path / "study.db")
     assert list(tmp_path.iterdir()) == []
+
+
+class Foreign(SE):
+    """The surrogate `se` as another distribution would offer it: behind a guard."""
+
+
+@pytest.mark.parametrize("strategy", ["mf-gp-ucb", "mf-gp-ucb:rule=gamma"])
+def test_a_guarded_surrogate_gives_the_trials_of_what_it_guards(strategy):
+    traces = []
+    for surrogate in (SE(), Foreign()):
+        opt = Optimizer([(0, 1)] * 2, [1.0, 10.0], capital=400.0, rng=0, strategy=strategy, surrogate=surrogate)
+        run(opt, 24)
+        traces.append((opt.history.x.tolist(), opt.history.fidelity.tolist()))
+        joint = opt.strategy._models.joint
+        calibrated = strategy == "mf-gp-ucb"
+        assert (np.abs(joint.factors - 1.0).max() > 1e-9) == calibrated
+        again = pickle.loads(pickle.dumps(opt))
+        assert again.ask().x.tolist() == opt.ask().x.tolist()
+    assert not is_built_in(Foreign(), "mfopt.surrogates")
+    assert traces[0] == traces[1]
+
+
+def test_factors_that_are_no_numbers_are_the_surrogates_fault(monkeypatch):
+    monkeypatch.setattr("mfopt_plugins.surrogates.coupled.model.CoupledGP.factors", np.array([np.nan, 1.0]))
+    opt = Optimizer([(0, 1)] * 2, [1.0, 10.0], capital=100.0, rng=0, surrogate=Foreign())
+    assert "Foreign" in str(fails(opt, "the factors of a joint model must be finite, got nan"))
