@@ -110,7 +110,7 @@ ROOMS = {
     ),
     "plugins.strategies": Room(
         "where to ask next: mf-gp-ucb and everything it is compared with",
-        "errors protocols hooks theory run plugins.method plugins.surrogates",
+        "errors protocols hooks theory run plugins.method plugins.maximisers plugins.surrogates",
     ),
 }
 

@@ -21,6 +21,7 @@ from mfopt.hooks import (
     CouplesFidelities,
     FullAcquisition,
     FusesBounds,
+    HowToLearn,
     ModelsJointly,
     Rows,
     SharesKernel,
@@ -28,6 +29,7 @@ from mfopt.hooks import (
     SoftensValues,
     TellsFactors,
     TiesScales,
+    VariesLearning,
     with_defaults,
 )
 from mfopt.protocols import Array, CovariantModel, JointModel, Model, Surrogate
@@ -207,6 +209,13 @@ class _Tied(_Guarded):
         return guard_surrogate(other, self._culprit, self._caller)
 
 
+class _Varied(_Guarded):
+    def vary(self, isotropic: bool | None, learning: HowToLearn | None) -> Surrogate:
+        other = self._culprit.call("vary", self._inner.vary, isotropic, learning)
+        registry.check_methods(other, "surrogate", {"model": ("dim", "noise")}, *self._names)
+        return guard_surrogate(other, self._culprit, self._caller)
+
+
 class _Fused(_Guarded):
     def bound(self, models: Sequence[Model], beta: float, zetas: Sequence[float]) -> FullAcquisition:
         inner = [model._inner if isinstance(model, GuardedModel) else model for model in models]
@@ -273,6 +282,7 @@ class GuardedSoftening(Delegate):
 
 _ABILITIES = (
     (TiesScales, _Tied),
+    (VariesLearning, _Varied),
     (FusesBounds, _Fused),
     (CouplesFidelities, _Coupled),
     (ModelsJointly, _Joint),

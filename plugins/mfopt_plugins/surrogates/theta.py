@@ -66,9 +66,10 @@ class Part:
 
 
 class Layout:
-    """θ as a vector that is made of these parts, in this order."""
+    """θ as a vector that is made of these parts, in this order; if `flat`, without priors within their limits."""
 
-    def __init__(self, parts: Sequence[Part]) -> None:
+    def __init__(self, parts: Sequence[Part], flat: bool = False) -> None:
+        self._flat = flat
         self._parts = {part.name: part for part in parts}
         ends = np.cumsum([len(part.centre) for part in parts]).tolist()
         self._slices = {part.name: slice(end - len(part.centre), end) for part, end in zip(parts, ends, strict=True)}
@@ -155,6 +156,8 @@ class Layout:
 
     def _log_prior(self, theta: Array) -> tuple[float, Array]:
         """The logarithm of the prior density, up to a constant, and its gradient."""
+        if self._flat:
+            return 0.0, np.zeros(len(theta))
         away = theta - self.centre
         if self._precision is None:
             scaled = away / self._sigma

@@ -53,14 +53,15 @@ def lay_out(given: Given, noises: Sequence[float | None], calibrated: bool = Fal
     plain = Calibration.none(below)
     return Layout(
         [
-            lengthscale_part("lengthscale", given.groups, given.lengthscale),
+            lengthscale_part("lengthscale", given.groups, given.lengthscale, given.isotropic),
             Part("step", np.full(below, _STEP), _STEP_SIGMA),
             scale_part("scale", given.scale),
             noise_part("noise", noises, difference=_NOISES_APART**2),
             mean_part("mean", [given.mean]),
             Part("factor", plain.a, _FACTOR_SIGMA, given=None if calibrated else plain.a.tolist()),
             Part("shift", plain.b, _SHIFT_SIGMA, positive=False, given=None if calibrated else plain.b.tolist()),
-        ]
+        ],
+        flat=given.flat,
     )
 
 

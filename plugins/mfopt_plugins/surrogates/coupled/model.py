@@ -85,7 +85,8 @@ class CoupledGP(Generic[Process]):
         if afresh:
             self._searched = sum(counts)
         starts = layout.choose_starts(self._warm_start(layout, guess, standard), afresh, rng)
-        some = [(self.encode(u, k), standard.standardise(y)) for k, (u, y) in enumerate(thin(moved, rng))]
+        chosen = moved if self._given.flat else thin(moved, rng)
+        some = [(self.encode(u, k), standard.standardise(y)) for k, (u, y) in enumerate(chosen)]
         self._learnt = self._learn(some, layout, starts)
         self._process = self._make_process(unpack(layout, self._learnt, self._signs), standard, guess)
 

@@ -7,6 +7,9 @@ many and widespread rows of the others.
 
 θ = (log ℓ_1..d, log scale, log noise_1..K, mean_1..K) with the priors of priors.py. Any two means have the correlation
 1 − MEANS_APART²: fidelities have about the same level.
+
+With learning="likelihood" (given.py) it is as the paper's section "Some Implementation Details" has it: the marginal
+likelihood of all rows, no priors, and the mean of the values for the prior mean.
 """
 
 from __future__ import annotations
@@ -41,7 +44,7 @@ def learn(
     priors too.
     """
     layout = _lay_out(given, noises)
-    rows = thin(rows, rng)
+    rows = rows if given.flat else thin(rows, rng)
 
     def likelihood(theta: Array) -> Iterator[tuple[float, Array]]:
         for k, (hyper, (u, y)) in enumerate(zip(_unpack(layout, theta, noises), rows, strict=True)):
@@ -64,11 +67,12 @@ def _lay_out(given: Given, noises: Sequence[float | None]) -> Layout:
     """θ; what is given is that of a model, with all groups."""
     return Layout(
         [
-            lengthscale_part("lengthscale", given.groups, given.lengthscale),
+            lengthscale_part("lengthscale", given.groups, given.lengthscale, given.isotropic),
             scale_part("scale", given.scale),
             noise_part("noise", noises),
             mean_part("mean", [given.mean] * len(noises), difference=2 * MEANS_APART**2),
-        ]
+        ],
+        flat=given.flat,
     )
 
 
