@@ -26,6 +26,7 @@ Name: TypeAlias = str | tuple[str, int]  # of a part; the number tells parts of 
 LogLikelihood: TypeAlias = Callable[[Array], Iterable[tuple[float, Array]]]
 
 AFRESH = 1.5  # growth of the rows after which the previous optimum is not the only start of the next search
+_DRAWS, _KEPT = 24, 3  # starts that are tried where there are no priors, and from how many the search begins
 _ITERATIONS = 60  # of L-BFGS-B from one start, at most
 _WIDTH = 4.0  # deviations of the prior on either side of its centre, where a part has no limits
 
@@ -113,6 +114,19 @@ class Layout:
         if previous is None:
             return [self.centre, self.centre + width * self._sigma * rng.standard_normal(len(self._sigma))]
         return [previous, self.centre] if afresh else [previous]
+
+    def screen_starts(
+        self, likelihood: LogLikelihood, starts: Sequence[Array], rng: np.random.Generator
+    ) -> list[Array]:
+        """The most likely of these starts and of draws from the priors.
+
+        Without priors the likelihood has plateaus, all noise or no correlation at all, from which no ascent leads away.
+        """
+        draws = self.centre + self._sigma * rng.standard_normal((_DRAWS, len(self)))
+        candidates = [np.clip(self.fix(start), self._low, self._high) for start in (*starts, *draws)]
+        values = [sum(term for term, _ in likelihood(theta)) for theta in candidates]
+        order = np.argsort(-np.nan_to_num(values, nan=-np.inf), kind="stable")
+        return [candidates[i] for i in order[:_KEPT]]
 
     def maximise_posterior(
         self, likelihood: LogLikelihood, starts: Sequence[Array], iterations: int = _ITERATIONS

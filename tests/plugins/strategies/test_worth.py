@@ -115,7 +115,7 @@ def test_a_scaled_or_negated_fidelity_is_as_good_as_the_target(factor, shift):
         MFGPUCB(zetas=[0.5]),
         MFGPUCB(affine=True),
         MFGPUCB(coupled=False),
-        MFGPUCB(mode="theory", zetas=[0.5]),
+        MFGPUCB(mode="theory", zetas=[0.5], xi=1.0, a=1.0, b=1.0),
     ],
 )
 def test_where_the_papers_rule_holds_there_is_no_worth(strategy):

@@ -223,6 +223,6 @@ def test_mf_gp_ucb_couples_unless_it_is_told_not_to():
     for options in (
         {"coupled": False},
         {"affine": True},
-        {"mode": "theory", "zetas": [0.5]},
+        {"mode": "theory", "zetas": [0.5], "xi": 1.0, "a": 1.0, "b": 1.0},
     ):
         assert strategy_of(**options).strategy._models.joint is None

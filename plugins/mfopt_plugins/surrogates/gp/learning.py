@@ -60,6 +60,8 @@ def learn(
             yield value, slope
 
     starts = layout.choose_starts(None if previous is None else _pack(layout, previous), afresh, rng)
+    if given.flat:
+        starts = layout.screen_starts(likelihood, starts, rng)
     return _unpack(layout, layout.maximise_posterior(likelihood, starts), noises)
 
 
