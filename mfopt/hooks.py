@@ -9,7 +9,7 @@ sides. docs/write-a-plugin.md lists all of them from this file.
     of a surrogate     CouplesFidelities, ModelsJointly
     of a model         CalibratesFidelities, TellsFactors
     of an acquisition  HasPieces, KeepsRecurring, CountsRows, FindsArgmax; `with_defaults` adds what is missing
-    of a strategy      KnowsExhaustion, PredictsValues
+    of a strategy      KnowsExhaustion, PredictsValues, FollowsTheorem
     of any plugin      DescribesOptions
     of a reason        TellsKind, TurnsSign
 """
@@ -426,6 +426,15 @@ class PredictsValues(Protocol):
 
     def posterior(self, fidelity: int) -> Posterior | None:
         """What is believed of this fidelity; None where it is not modelled. Later asks do not depend on the call."""
+
+
+@runtime_checkable
+class FollowsTheorem(Protocol):
+    """A strategy that may do exactly what a theorem on its regret is about; a report on the run then says so."""
+
+    @property
+    def theorem(self) -> str | None:
+        """The theorem that holds for this run as long as its assumptions do; None where there is none."""
 
 
 @runtime_checkable

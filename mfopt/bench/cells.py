@@ -104,7 +104,10 @@ def run_cell(
     except Exception:
         seconds = time.process_time() - start
         return Cell(task, label, "failed", seconds, limit, error=traceback.format_exc())
-    capital, regret = simple_regret(optimizer.history, problem.optimum, target=len(problem.costs) - 1)
+    target = len(problem.costs) - 1
+    capital, regret = simple_regret(
+        optimizer.history, problem.optimum, target=target, function=problem.functions[target]
+    )
     fell = regret < np.append(np.inf, regret[:-1])
     fell[-1:] |= np.isfinite(regret[-1:])  # the end of the curve
     steps = np.flatnonzero(fell)

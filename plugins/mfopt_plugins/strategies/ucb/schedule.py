@@ -61,7 +61,9 @@ class Given:
 
 
 class Schedule(ABC):
-    """β_t, and the rules of ζ and γ."""
+    """β_t, and the rules of ζ and γ; `theorem` is the one that is about it, if any."""
+
+    theorem: str | None = None
 
     def __init__(self, given: Given, gamma_shrink: float = 1.0, by_capital: bool = True) -> None:
         self.zeta = ZetaRule(given.zetas, given.used)
@@ -153,6 +155,8 @@ class Theory(Schedule):
         self._dim = domain.dim
         self._size = None if domain.points is None else len(domain.points)
         self._constants = constants
+        several = "discreteThm" if self._size is not None else "compactThm"
+        self.theorem = f"Theorem ({several if self._fidelities > 1 else 'gpucb'})"
 
     def beta(self, t: int, noisy: bool) -> float:
         """β_t of the theorem for this X and this number of fidelities."""

@@ -173,6 +173,11 @@ class UCBStrategy(_Terms):
         """By fidelity, the largest difference seen that contradicts a ζ_m that was given."""
         return dict(self._schedule.zeta.violations)
 
+    @property
+    def theorem(self) -> str | None:
+        """The theorem about this run, in theory mode."""
+        return self._schedule.theorem
+
     def _needs_values(self) -> bool:
         return self.mode != "theory"  # where the prior is given
 
