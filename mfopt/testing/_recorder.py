@@ -1,4 +1,4 @@
-"""Recorder: a surrogate that notes which rows its models know while a strategy asks them."""
+"""Surrogates to watch a strategy with: one that notes which rows its models know, and one whose models fail."""
 
 from __future__ import annotations
 
@@ -80,3 +80,59 @@ class RecordedModel:
 
     def _note(self) -> None:
         self._recorder.seen = (self._recorder.seen or set()) | set(self.rows)
+
+
+class Broken:
+    """The models of `surrogate`, which raise an error instead of an answer once they know values."""
+
+    def __init__(self, surrogate: Surrogate) -> None:
+        self._surrogate = surrogate
+        self.raised = 0  # how many errors
+
+    def model(self, dim: int, noise: float | None = None) -> Model:
+        """A fresh model without data."""
+        return BrokenModel(self._surrogate.model(dim, noise), self)
+
+
+class BrokenModel:
+    """A model that answers only while it has no rows."""
+
+    def __init__(self, inner: Model, owner: Broken) -> None:
+        self._inner = inner
+        self._owner = owner
+
+    @property
+    def n(self) -> int:
+        """Number of rows conditioned on."""
+        return self._inner.n
+
+    def fit(self, u: Array, y: Array, rng: np.random.Generator) -> None:
+        """Learn from these rows and condition on them alone."""
+        self._inner.fit(u, y, rng)
+
+    def extend(self, u: Array, y: Array) -> None:
+        """Condition on more rows."""
+        self._inner.extend(u, y)
+
+    def truncate(self, n: int) -> None:
+        """Forget all rows but the first n."""
+        self._inner.truncate(n)
+
+    def posterior(self, u: Array) -> tuple[Array, Array]:
+        """Mean and variance."""
+        self._fail()
+        return self._inner.posterior(u)
+
+    def posterior_gradient(self, u: Array) -> tuple[Array, Array, Array, Array]:
+        """Mean, variance and their gradients."""
+        self._fail()
+        return self._inner.posterior_gradient(u)
+
+    def describe(self) -> Mapping[str, Any]:
+        """Hyper-parameters."""
+        return self._inner.describe()
+
+    def _fail(self) -> None:
+        if self.n:
+            self._owner.raised += 1
+            raise ArithmeticError("a model that cannot be asked")
