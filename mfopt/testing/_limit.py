@@ -70,7 +70,8 @@ class _Attempt:
     def watch(self, limit: float) -> None:
         """Wait for the end of the test and raise what it raised; an AssertionError where a call takes too long."""
         self._thread.start()
-        call, since = None, time.monotonic()
+        call: tuple[FrameType, int] | None = None
+        since = time.monotonic()
         try:
             while self._thread.is_alive():
                 self._thread.join(_LOOK)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import pickle
 from collections.abc import Iterable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -132,7 +133,8 @@ class StrategyConformance(OnDomains, WithModels):
             return
         traces = []
         for surprise in (0.0, 3.0):
-            opt, trace = self._optimizer(capital=12.0 * self.costs[-1]), []
+            opt = self._optimizer(capital=12.0 * self.costs[-1])
+            trace: Trace = []
             while not opt.done:
                 trial = opt.ask()
                 late = 8 <= len(trace) < 11
@@ -196,7 +198,7 @@ class StrategyConformance(OnDomains, WithModels):
             rows = np.random.default_rng(seed).uniform(-1.0, 1.0, (40, 2))  # more than the capital pays for
             rows[0] = 0.3
             opt, failed = self._optimizer(FiniteSet(rows), capital=8.0 * self.costs[-1], noise=0.0, rng=seed), [0]
-            trace = self._run(opt, fails=lambda trial, failed=failed: _is_best_or_first(trial, failed))
+            trace = self._run(opt, fails=partial(_is_best_or_first, failed))
             places = {tuple(rows[k].tolist()) for k in failed}
             _check_patience(trace, [k for k, (x, _) in enumerate(trace) if x in places])
 
@@ -217,7 +219,7 @@ class StrategyConformance(OnDomains, WithModels):
         assert opt.spent <= 20.0, f"at most 20.0 must be spent, got {opt.spent}"
 
 
-def _is_best_or_first(trial: Trial, failed: list[int]) -> bool:
+def _is_best_or_first(failed: list[int], trial: Trial) -> bool:
     """Whether a candidate is one of those that fail: the best, row 0, and the first that was asked for."""
     assert trial.index is not None, f"a trial on a finite set must know its row, got {trial}"
     if trial.id == 0:
