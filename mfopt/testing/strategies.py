@@ -194,7 +194,7 @@ class StrategyConformance(OnDomains, WithModels):
         assert opt.spent <= 30.0, f"at most 30.0 must be spent, got {opt.spent}"
 
     def test_a_candidate_that_fails_is_not_repeated_at_once(self) -> None:
-        for seed in range(6):
+        for seed in (0, 1, 2):
             rows = np.random.default_rng(seed).uniform(-1.0, 1.0, (40, 2))  # more than the capital pays for
             rows[0] = 0.3
             opt, failed = self._optimizer(FiniteSet(rows), capital=8.0 * self.costs[-1], noise=0.0, rng=seed), [0]
