@@ -93,9 +93,7 @@ class _Guarded(Delegate):
 
     def _points(self, u: Array) -> Array:
         """The points, or the fault of whoever asks."""
-        dim = self._dim
-        shape = (len(u), np.shape(u)[-1] if dim is None else dim)
-        return self._caller.numbers("points at which an acquisition is asked", u, shape)
+        return self._caller.points("points at which an acquisition is asked", u, self._dim)
 
     def _values(self, values: object, shape: tuple[int, ...]) -> Array:
         """Values of an acquisition: numbers, or infinite."""
