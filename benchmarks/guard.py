@@ -1,9 +1,10 @@
-"""The cost of the guard: CPU time of an ask plus tell where a plugin is called through it, relative to the same directly.
+"""The cost of the guard: CPU time of an ask plus tell with a guarded plugin, relative to the same plugin without guard.
 
     python guard.py     # into guard.json and RESULTS.md
 
-Plugins of mfopt's own are called directly, those of others through a guard that copies and checks what goes in and comes
-out. So a subclass that changes nothing, but is not mfopt's own, differs by the guard alone; its trials must be the same.
+Plugins of mfopt's own are called directly, those of others through a guard that copies and checks what goes in and
+comes out. So a subclass that changes nothing, but is not mfopt's own, differs by the guard alone; its trials must be
+the same.
 """
 
 import time
@@ -79,8 +80,9 @@ def measure(direct: dict[str, type], guarded: dict[str, type]) -> dict[str, floa
             raise SystemExit("a guarded plugin must take the same trials as a direct one, they differ")
         times.append([seconds for seconds, _ in pair])
         ratios.append(times[-1][1] / times[-1][0])
-    best = [1e3 * min(column) for column in zip(*times, strict=True)]
-    return {"direct": best[0], "guarded": best[1], "ratio": median(ratios), "lowest": min(ratios), "highest": max(ratios)}
+    direct_best, guarded_best = (1e3 * min(column) for column in zip(*times, strict=True))
+    spread = {"ratio": median(ratios), "lowest": min(ratios), "highest": max(ratios)}
+    return {"direct": direct_best, "guarded": guarded_best, **spread}
 
 
 def main() -> None:
