@@ -36,7 +36,8 @@ class Accountable:
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
         _try(self._culprit, "copied", lambda one: copy.deepcopy(one, memo), self._held())  # memo keeps the copy
-        rebuild, arguments, *rest = super().__reduce_ex__(4)
+        reduced: Any = super().__reduce_ex__(4)
+        rebuild, arguments, *rest = reduced
         made = memo[id(self)] = rebuild(*copy.deepcopy(arguments, memo))
         if rest and rest[0] is not None:
             vars(made).update(copy.deepcopy(rest[0], memo))
