@@ -112,7 +112,7 @@ class GuardedModel(Delegate):
         return mean, culprit.numbers(f"the variance of {method}", var, (q,), 0.0), *rest
 
     def _copy_points(self, u: Array) -> Array:
-        return self._caller.numbers("points that a model is asked for", u, (len(u), self._dim))
+        return self._caller.points("points that a model is asked for", u, self._dim)
 
     def _copy_rows(self, u: Array, y: Array) -> Rows:
         points = self._caller.numbers("points that a model is given", u, (len(y), self._dim))

@@ -317,10 +317,11 @@ def _take_apart(session: Session) -> tuple[Callable[..., Session], tuple[Any, ..
         )
     with session.asking.held, session.writing.held:
         session.refresh()
-        return _revive, (session.setup, list(session.log.read_again()), session._strategist)
+        # The strategist comes first: it knows whose fault it is that something cannot be pickled.
+        return _revive, (session._strategist, session.setup, list(session.log.read_again()))
 
 
-def _revive(setup: Setup, events: Sequence[Event], strategist: Strategist | None) -> Session:
+def _revive(strategist: Strategist | None, setup: Setup, events: Sequence[Event]) -> Session:
     """The session of a run in memory that was pickled or copied."""
     for event in events:
         if isinstance(event, Asked | Added):  # NumPy does not pickle that an array is read-only

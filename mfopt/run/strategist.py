@@ -23,6 +23,7 @@ from mfopt.errors import Exhausted, InputError, ReplayWarning
 from mfopt.hooks import KnowsExhaustion, PredictsValues
 from mfopt.protocols import Array, Posterior, Problem, Query, Record, Strategy, Suggestion, View
 from mfopt.run.blame import Culprit
+from mfopt.run.copies import Accountable
 from mfopt.run.events import Asked, Event
 from mfopt.run.locks import Lock
 
@@ -30,7 +31,7 @@ Step: TypeAlias = tuple[Event, View | Record | None]  # an event, and what the l
 Result = TypeVar("Result")
 
 
-class Strategist:
+class Strategist(Accountable):
     """`strategy`, started on `problem`; `culprit` answers for what it does wrong.
 
     `restart` makes a strategist that has been shown nothing; None where the strategy cannot be copied.
@@ -53,6 +54,9 @@ class Strategist:
         self._records = 0  # how many records the strategy has been shown
         self._lock = Lock()  # around the queue and this number, which belong together
         self._warned = False
+
+    def _held(self) -> object:
+        return self.strategy
 
     def suggest(self, view: View) -> tuple[Array, int, Any]:
         """The strategy's next query: u, fidelity and reason. Raises Exhausted when it has none."""

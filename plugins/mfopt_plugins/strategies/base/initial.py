@@ -9,7 +9,7 @@ import numpy as np
 
 from mfopt.errors import Exhausted
 from mfopt.hooks import blocks_of
-from mfopt.protocols import Array, Problem, Query, Record, Suggestion, View
+from mfopt.protocols import Array, BoolArray, Problem, Query, Record, Suggestion, View
 from mfopt.run.reason import Reason
 from mfopt_plugins.method.design import cheap_counts, initial_counts, initial_point
 from mfopt_plugins.method.failures import FailureModel
@@ -107,13 +107,20 @@ class InitialDesign:
         """The next uniform point for position k, on a finite set one that needs a query."""
         observations = self._observations
         finite = self._domain.points is not None
-        taken = observations.finished_rows(k, pending) if finite else np.empty(0, dtype=np.bool_)
+        taken = self._taken_rows(k, pending) if finite else np.empty(0, dtype=np.bool_)
         for _ in range(_TRIES):
             u = initial_point(self._domain, self._seed, self._used[k], self._drawn[k])
             self._drawn[k] += 1
             if not (taken[observations.rows_of([u])[0]] if finite else observations.is_taken(u, k, pending)):
                 return u
         return None
+
+    def _taken_rows(self, k: int, pending: Sequence[Query]) -> BoolArray:
+        """Which rows of a finite set need no query at position k; one that just failed waits while there are others."""
+        finished = self._observations.finished_rows(k, pending)
+        waiting = finished.copy()
+        waiting[self._observations.rows_of(self._observations.just_failed(k))] = True
+        return finished if waiting.all() else waiting
 
     def _suggest(self, u: Array, k: int, t: int, text: str) -> Suggestion:
         self._issued[k].append(u)
