@@ -130,8 +130,8 @@ asynchronous: $(VENV)/ready ## regret and speed-up of 1 to 64 workers in simulat
 lock: ## rewrite requirements-dev.lock, the versions for development, with every supported Python
 	$(PYTHON) tools/lock.py $(foreach version,3.10 3.11 3.12 3.13,"$$(sh tools/find-python.sh $(version))")
 
-audit: ## known vulnerabilities of the versions in requirements-dev.lock (needs a package index)
-	PYTHON=$(PYTHON) sh tools/audit.sh
+audit: ## known vulnerabilities of the versions in requirements-dev.lock (needs a package index and the database)
+	$(PYTHON) tools/audit.py
 
 clean: ## remove what was built
 	rm -rf build dist out $(VENV) .venv-demo *.egg-info mfopt_core/*.so mfopt_core/_*.c .mypy_cache .ruff_cache .pytest_cache .hypothesis
