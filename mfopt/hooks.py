@@ -11,7 +11,7 @@ sides. docs/write-a-plugin.md lists all of them from this file.
     of an acquisition  HasPieces, KeepsRecurring, CountsRows, FindsArgmax; `with_defaults` adds what is missing
     of a strategy      KnowsExhaustion, PredictsValues, FollowsTheorem
     of any plugin      DescribesOptions
-    of a reason        TellsKind, TurnsSign
+    of a reason        TellsKind, TurnsSign, ShowsCosts
 """
 
 from __future__ import annotations
@@ -463,3 +463,23 @@ class TurnsSign(Protocol):
 
     def negated(self) -> Any:
         """The same reason with the signs of means and bounds changed."""
+
+
+class Estimate(Protocol):
+    """What a query is expected to cost: about `cost`, two in three times within a `factor` of it."""
+
+    @property
+    def cost(self) -> float:
+        """The median."""
+
+    @property
+    def factor(self) -> float:
+        """By which it may be off, upwards and downwards."""
+
+
+@runtime_checkable
+class ShowsCosts(Protocol):
+    """A reason that shows what queries are expected to cost, where costs are learnt from those told."""
+
+    def priced(self, estimates: Sequence[Estimate]) -> Any:
+        """The same reason with these estimates, one per fidelity."""

@@ -85,6 +85,10 @@ ROOMS = {
         "conformance suites that third parties run on their plugins",
         "errors protocols hooks registry domains run optimizer",
     ),
+    "sklearn": Room(
+        "hyper-parameters of scikit-learn models: MultiFidelitySearchCV",
+        "errors checks fidelities domains run optimizer parallel",
+    ),
     "mfopt": Room(
         "the front door: what `import mfopt` gives",
         "errors fidelities domains run optimizer study parallel loop regret problems analysis",

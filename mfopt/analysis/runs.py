@@ -50,6 +50,7 @@ class Report:
     volumes: tuple[float, ...] | None  # of the sets, as fractions of X
     violations: tuple[Violation, ...]  # of the ζ that were given
     theorem: str | None  # that is about this run, of a strategy in theory mode
+    oddities: tuple[str, ...] = ()  # learnt costs that are out of order or nearly equal
 
     @property
     def void_since(self) -> int | None:
@@ -70,6 +71,7 @@ class Report:
             lines.append(f"recommended: {where}; mean {self.recommended.mean:.8g} ± {self.recommended.std:.3g}")
         for name, cost, n, spent in zip(self.fidelities, self.costs, self.queries, self.spent, strict=True):
             lines.append(f"{name}: {n} queries at {cost:g}, {spent:g} spent")
+        lines += [f"costs: {oddity}" for oddity in self.oddities]
         if self.sets is not None and self.volumes is not None:
             how = "estimated from the posterior" if self.estimated else "of the functions given"
             lines.append(f"queries by good set, {how} (ζ {_row(self.zetas)}; γ {_row(self.gammas)}):")
@@ -115,7 +117,8 @@ def report(
     values = _predict(models, u) if functions is None else _evaluate(optimizer, functions, u)
     given = [fidelity.zeta for fidelity in optimizer.fidelities]
     found = _GoodSets()
-    if values is not None and len(costs) > 1:  # one fidelity makes no sets
+    # One fidelity makes no sets, nor do learnt costs that are out of order, to which no γ belongs.
+    if values is not None and len(costs) > 1 and sorted(set(costs)) == list(costs):
         found = _find_sets(optimizer, values, functions is not None, optimum, zetas, gammas)
     noises = [models.noise(m) for m in range(len(costs))]
     return Report(
@@ -132,6 +135,7 @@ def report(
         volumes=found.volumes,
         violations=tuple(violations(history, given, noises, optimizer.domain)),
         theorem=strategy.theorem if isinstance(strategy, FollowsTheorem) else None,
+        oddities=tuple(optimizer.cost_oddities),
     )
 
 

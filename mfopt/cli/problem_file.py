@@ -3,7 +3,8 @@
 A problem is a module, or an object or a dict in a module, with these names:
 
     domain        a mfopt.Space, Box or FiniteSet, a dict of parameters, or [(lo, hi), ...]
-    costs         λ_1 < ... < λ_M; or `fidelities`, a list of mfopt.Fidelity
+    costs         λ_1 < ... < λ_M; or `fidelities`, a list of mfopt.Fidelity; neither where `cost` says how costs are
+                  found out
     functions     f⁽¹⁾, ..., f⁽ᴹ⁾, each from a point to a number, as in mfopt.maximize; or
     commands      an external program for each fidelity (see mfopt.parallel.simulator), or one for all of them
 
@@ -41,6 +42,7 @@ OPTIONS = (
     "limits",
     "timeout",
     "retries",
+    "cost",
 )
 _NAMES = ("domain", "costs", "fidelities", "noise", "functions", "commands", *OPTIONS)
 
@@ -101,8 +103,8 @@ def _read_problem(given: Mapping[str, Any], source: str, path: Path | None) -> P
     if given.get("domain") is None:
         raise InputError(f"{source} must define domain, got none")
     domain = as_domain(given["domain"])
-    fidelities = as_fidelities(given.get("costs"), given.get("fidelities"), given.get("noise"))
     functions, commands = given.get("functions"), given.get("commands")
+    fidelities = as_fidelities(_find_costs(given), given.get("fidelities"), given.get("noise"))
     if (functions is None) == (commands is None):
         which = "none" if functions is None else "both"
         raise InputError(f"{source} must define one of functions and commands, got {which}")
@@ -115,6 +117,14 @@ def _read_problem(given: Mapping[str, Any], source: str, path: Path | None) -> P
                 raise InputError(f"functions must be callable, got {show(function)}")
     options = {key: given[key] for key in OPTIONS if given.get(key) is not None}
     return ProblemFile(domain, fidelities, functions, options, path)
+
+
+def _find_costs(given: Mapping[str, Any]) -> Any:
+    """The costs; unknown ones, one per function or command, where none are given but how to find them out."""
+    if given.get("cost") is None or given.get("costs") is not None or given.get("fidelities") is not None:
+        return given.get("costs")
+    each = given.get("functions") or given.get("commands")
+    return [None] * len(each) if isinstance(each, list | tuple) else None
 
 
 def _make_simulators(commands: Any, domain: Domain, fidelities: Sequence[Fidelity]) -> list[Function]:

@@ -21,6 +21,7 @@ from mfopt.run.blame import Culprit
 from mfopt.run.guarded_models import guard_surrogate
 from mfopt.run.guarded_search import guard_maximiser
 from mfopt.run.ledger import Ledger
+from mfopt.run.prices import first_costs
 from mfopt.run.strategist import Strategist
 
 
@@ -42,7 +43,7 @@ class Setup:
     def from_arguments(
         cls,
         domain: object,
-        costs: Sequence[float] | None = None,
+        costs: Sequence[float | None] | None = None,
         *,
         fidelities: Sequence[Fidelity] | None = None,
         strategy: object = "mf-gp-ucb",
@@ -60,8 +61,10 @@ class Setup:
         if capital is not None:
             capital = real_number(capital, "capital")
             price = levels[-1].cost
-            if capital < price:
+            if price is not None and capital < price:
                 raise InputError(f"capital must pay for a target query, which costs {price}, got {capital}")
+            if capital <= 0.0:
+                raise InputError(f"capital must be positive, got {capital}")
         strategy = registry.read(registry.STRATEGIES, strategy)
         surrogate = registry.read(registry.SURROGATES, surrogate)
         maximiser = registry.read(registry.MAXIMISERS, maximiser)
@@ -69,8 +72,8 @@ class Setup:
 
     @property
     def costs(self) -> tuple[float, ...]:
-        """λ_1 < ... < λ_M."""
-        return tuple(fidelity.cost for fidelity in self.fidelities)
+        """λ_1 < ... < λ_M, as given or as guessed at the start."""
+        return first_costs(self.fidelities, self.capital)
 
     @property
     def sign(self) -> float:
@@ -82,7 +85,7 @@ class Setup:
         capital, best = ledger.capital, ledger.best
         total = "" if capital.total is None else f" of {capital.total:g}"
         return (
-            f"{len(self.domain.names)} coordinates, costs {list(map(float, self.costs))}, {self.direction}, "
+            f"{len(self.domain.names)} coordinates, costs {list(map(float, ledger.costs))}, {self.direction}, "
             f"spent {capital.spent:g}{total}, {len(ledger.history)} told, {len(ledger.pending)} pending, "
             f"best {'none' if best is None else f'{best.y:.6g}'}"
         )

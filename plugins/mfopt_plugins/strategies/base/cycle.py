@@ -110,7 +110,7 @@ class Cycle(ABC):
         self._clock = Clock()  # counts the method's own choices
         self._used = used
         self._top = len(used) - 1  # the target's position
-        self._costs = [problem.costs[m] for m in used]
+        self._costs = [problem.costs[m] for m in used]  # one list, which the other parts keep: see _reprice
         self._observations = Observations(used, domain)
         self._models = FidelityModels(
             manner.vary(self._surrogates(problem)),
@@ -126,11 +126,16 @@ class Cycle(ABC):
         )
         self._failures = FailureModel(self._observations, self._costs, domain.dim)
         initial_capital = manner.choose_initial_capital(self.initial_capital, problem)
-        self._design = InitialDesign(problem, self._observations, self._failures, initial_capital, self._starts_cheap())
+        self._design = InitialDesign(
+            problem, self._costs, self._observations, self._failures, initial_capital, self._starts_cheap()
+        )
         self._search = Search(problem, self._models, self._failures, manner.distinct)
 
     def ask(self, view: View) -> Suggestion:
         """The next query. Raises Exhausted when no useful query is left."""
+        costs = [view.costs[m] for m in self._used]
+        if costs != self._costs:
+            self._reprice(costs)
         if view.remaining < self._costs[-1]:
             raise Exhausted(
                 f"a target query must be payable, it costs {self._costs[-1]}, got {view.remaining} remaining", "capital"
@@ -148,6 +153,11 @@ class Cycle(ABC):
         k = self._used.index(suggestion.fidelity)
         chance = float(self._failures.probability(suggestion.u[None], k)[0])
         return replace(suggestion, reason=replace(suggestion.reason, failure=chance))
+
+    def _reprice(self, costs: Sequence[float]) -> None:
+        """Reckon with other costs from now on: they are learnt from those that were told."""
+        self._costs[:] = costs
+        self._design.reconsider()
 
     def _suggest_next(self, view: View, pending: Sequence[Query]) -> Suggestion:
         """The next query; a reason that does not speak of failures yet."""

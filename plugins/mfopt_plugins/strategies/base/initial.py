@@ -22,12 +22,14 @@ _CHOICE = 30  # draws among which the point least likely to fail is chosen
 class InitialDesign:
     """Uniform points for the fidelities in use, by position k; values that nobody asked for take the place of some.
 
+    `costs`, by position, may change: `reconsider` is called when they have.
     `complete` is True once no query of it is left, whatever the capital pays for.
     """
 
     def __init__(
         self,
         problem: Problem,
+        costs: Sequence[float],
         observations: Observations,
         failures: FailureModel,
         initial_capital: float | None,
@@ -35,19 +37,28 @@ class InitialDesign:
     ) -> None:
         self._domain, self._seed = problem.domain, problem.seed
         self._used = observations.used
-        self._costs = [problem.costs[m] for m in self._used]
+        self._costs = costs
         self._observations = observations
         self._failures = failures
-        size = None if self._domain.points is None else len(self._domain.points)
-        parameters = len(blocks_of(self._domain))
-        if cheap and initial_capital is None:
-            self._counts = list(cheap_counts(self._costs, parameters, size))
-        else:
-            self._counts = list(initial_counts(self._costs, problem.capital, initial_capital, parameters, size))
+        self._capital, self._initial_capital, self._cheap = problem.capital, initial_capital, cheap
+        self._counts = self._count_points()
         self._drawn = [0] * len(self._used)
         self._issued: list[list[Array]] = [[] for _ in self._used]
         self._unasked = [0] * len(self._used)
         self.complete = False
+
+    def _count_points(self) -> list[int]:
+        """How many points each position gets."""
+        size = None if self._domain.points is None else len(self._domain.points)
+        parameters = len(blocks_of(self._domain))
+        if self._cheap and self._initial_capital is None:
+            return list(cheap_counts(self._costs, parameters, size))
+        return list(initial_counts(self._costs, self._capital, self._initial_capital, parameters, size))
+
+    def reconsider(self) -> None:
+        """Plan what is still to be asked for anew, with costs that have changed; a complete design stays complete."""
+        if not self.complete:
+            self._counts = self._count_points()
 
     def next(self, view: View, pending: Sequence[Query]) -> Suggestion | None:
         """The next query of the design; None when it is complete, or its rest cannot be paid."""

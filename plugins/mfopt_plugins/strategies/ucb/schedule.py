@@ -200,13 +200,17 @@ class GammaRule:
     def __init__(
         self, costs: Sequence[float], given: Sequence[float] | None, shrink: float, by_capital: bool = True
     ) -> None:
-        self._costs = list(costs)
+        self.reprice(costs)
         self._by_capital = by_capital
-        self._patience = [high / low for low, high in pairwise(costs)]
         self._fixed = given is not None
         self._shrink = shrink
         self._set([float(gamma) for gamma in given or [0.0] * len(self._patience)])
         self.restart()
+
+    def reprice(self, costs: Sequence[float]) -> None:
+        """Wait as long as these costs ask for from now on."""
+        self._costs = list(costs)
+        self._patience = [high / low for low, high in pairwise(costs)]
 
     def restart(self) -> None:
         """Begin anew with the next start; what was given stays."""

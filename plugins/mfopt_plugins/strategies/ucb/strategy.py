@@ -168,6 +168,10 @@ class UCBStrategy(_Terms):
             self._checks.tell(record.u, self._used.index(record.fidelity), record.y, record.asked)
         super().tell(record)
 
+    def _reprice(self, costs: Sequence[float]) -> None:
+        super()._reprice(costs)
+        self._schedule.gamma.reprice(costs)
+
     @property
     def violations(self) -> dict[int, float]:
         """By fidelity, the largest difference seen that contradicts a ζ_m that was given."""
