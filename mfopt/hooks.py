@@ -9,7 +9,7 @@ sides. docs/write-a-plugin.md lists all of them from this file.
     of a surrogate     CouplesFidelities, ModelsJointly
     of a model         CalibratesFidelities, TellsFactors
     of an acquisition  HasPieces, KeepsRecurring, CountsRows, FindsArgmax; `with_defaults` adds what is missing
-    of a strategy      KnowsExhaustion, PredictsValues, FollowsTheorem
+    of a strategy      KnowsExhaustion, PredictsValues, FollowsTheorem, PrefersSurrogate
     of any plugin      DescribesOptions
     of a reason        TellsKind, TurnsSign, ShowsCosts
 """
@@ -435,6 +435,14 @@ class FollowsTheorem(Protocol):
     @property
     def theorem(self) -> str | None:
         """The theorem that holds for this run as long as its assumptions do; None where there is none."""
+
+
+@runtime_checkable
+class PrefersSurrogate(Protocol):
+    """A strategy that names the surrogate to be used where the user names none."""
+
+    def prefer_surrogate(self, fidelities: int) -> str:
+        """A name, as of `mfopt plugins`, for a problem with so many fidelities."""
 
 
 @runtime_checkable

@@ -49,7 +49,8 @@ class Optimizer(Answers):
     costs       λ_1 < ... < λ_M, one per fidelity, the last is the target; or `fidelities`, a list of mfopt.Fidelity.
                 None for each, [None, None]: not known, learnt from the costs told with the values (docs/costs.md)
     strategy    the method: the name of a plugin (`mfopt plugins` lists them), "name:option=value,...", or an instance
-    surrogate   the model of the function, given in the same way; or a list of M, one per fidelity
+    surrogate   the model of the function, given in the same way; or a list of M, one per fidelity. None: the one that
+                the strategy prefers, "matern" for mf-gp-ucb, otherwise "se"
     maximiser   how the maximum of the acquisition is found, given in the same way; finite sets do not use it
     direction   "maximize" or "minimize"
     capital     Λ, the total budget in the unit of the costs; None for no limit
@@ -73,7 +74,7 @@ class Optimizer(Answers):
         *,
         fidelities: Sequence[Fidelity] | None = None,
         strategy: object = "mf-gp-ucb",
-        surrogate: object = "se",
+        surrogate: object = None,
         maximiser: object = "direct",
         direction: str = "maximize",
         capital: float | None = None,

@@ -15,7 +15,7 @@ from mfopt.checks import direction_sign, integer, one_or_each, real_number
 from mfopt.domains import as_domain
 from mfopt.errors import InputError
 from mfopt.fidelities import Fidelity, as_fidelities
-from mfopt.hooks import tie_scales
+from mfopt.hooks import PrefersSurrogate, tie_scales
 from mfopt.protocols import Domain, Maximiser, Problem, Surrogate
 from mfopt.run.blame import Culprit
 from mfopt.run.guarded_models import guard_surrogate
@@ -23,6 +23,8 @@ from mfopt.run.guarded_search import guard_maximiser
 from mfopt.run.ledger import Ledger
 from mfopt.run.prices import first_costs
 from mfopt.run.strategist import Strategist
+
+SURROGATE = "se"  # where neither the user nor the strategy names one
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +49,7 @@ class Setup:
         *,
         fidelities: Sequence[Fidelity] | None = None,
         strategy: object = "mf-gp-ucb",
-        surrogate: object = "se",
+        surrogate: object = None,
         maximiser: object = "direct",
         direction: str = "maximize",
         capital: float | None = None,
@@ -66,7 +68,9 @@ class Setup:
             if capital <= 0.0:
                 raise InputError(f"capital must be positive, got {capital}")
         strategy = registry.read(registry.STRATEGIES, strategy)
-        surrogate = registry.read(registry.SURROGATES, surrogate)
+        surrogate = registry.read(
+            registry.SURROGATES, _prefer_surrogate(strategy, len(levels)) if surrogate is None else surrogate
+        )
         maximiser = registry.read(registry.MAXIMISERS, maximiser)
         return cls(space, levels, direction, strategy, surrogate, maximiser, capital, _as_seed(rng), rng is None)
 
@@ -176,6 +180,12 @@ class Setup:
         except Exception:  # whatever a plugin holds: a lock, a connection
             return None
         return replace(self, strategy=strategy, surrogate=surrogate, maximiser=maximiser)
+
+
+def _prefer_surrogate(strategy: object, fidelities: int) -> str:
+    """The surrogate of users who name none."""
+    instance = registry.resolve(registry.STRATEGIES, strategy)
+    return instance.prefer_surrogate(fidelities) if isinstance(instance, PrefersSurrogate) else SURROGATE
 
 
 def _as_seed(rng: object) -> int:

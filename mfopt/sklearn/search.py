@@ -70,7 +70,7 @@ class MultiFidelitySearchCV(BaseSearchCV):  # type: ignore[misc]
         capital: float | None = None,
         time_limit: float | str | None = None,
         strategy: Any = "mf-gp-ucb",
-        surrogate: Any = "se",
+        surrogate: Any = None,
         maximiser: Any = "direct",
         storage: Any = None,
         study: str | None = None,

@@ -36,6 +36,10 @@ class MFGPUCB(UCBStrategy):
                                   β_t^½ σ_m ≥ γ_m, and φ = min φ_m; so it is, too, where ζ or γ is given, with
                                   affine=True and without a joint model of the fidelities
     share           0             1/3: the target gets at least this part of what is spent (with rule "worth")
+    promoted        False         True: the first target query goes to the best point of the cheapest fidelity, not to
+                                  a random one (with rule "worth")
+    hedged          False         True: where the target's own values predict it better than all fidelities together,
+                                  nine tenths of the capital are spent by GP-UCB (ucb/hedge.py; with rule "worth")
     coupled         False         True: one process models all fidelities (surrogates/coupled; se and matern)
     calibrated      False         True: it learns the unit, the zero and the sign of each fidelity (with rule "worth")
     one_kernel      False         True: fidelities with a process each have one kernel, learnt from all values
@@ -58,6 +62,8 @@ class MFGPUCB(UCBStrategy):
     polished        False         True: the problem's maximiser finds x_t; in the paper DIRECT, without corners or
                                   ascents (maximisers/nlopt_direct.py, 200 d + 2t evaluations, at most 3000)
 
+    With rule "worth" and several fidelities the surrogate is "matern" unless another is named; the paper's is "se".
+
     What the paper leaves open is the same in both modes: a fidelity with fewer than 2 d values (at least 3) has the
     kernel of the nearest one that has more, and "the range of initial queries" is the largest range within one
     fidelity. In paper mode a check of ζ is no iteration.
@@ -65,3 +71,7 @@ class MFGPUCB(UCBStrategy):
     With surrogate="ar1" (one for all fidelities) the bounds φ_m are those of one joint posterior, in which cheap values
     also narrow the target's bound; not in the paper either.
     """
+
+    def prefer_surrogate(self, fidelities: int) -> str:
+        """Matérn-5/2 where fidelities are weighed, the paper's squared exponential otherwise."""
+        return "matern" if fidelities > 1 and self.departures.rule == "worth" else "se"

@@ -11,7 +11,9 @@ from tests.plugins.runs import FUNCTIONS, SQUARE, fidelity_models, high, quick, 
 
 
 def optimizer(domain=SQUARE, costs=(1.0, 10.0), strategy="mf-gp-ucb", capital=200.0, rng=0, **options):
-    return mfopt.Optimizer(domain, costs, strategy=strategy, capital=capital, rng=rng, maximiser=quick(), **options)
+    """With the kernel that suits functions as smooth as those below, so that few values tell much."""
+    plugins = {"surrogate": "se", "maximiser": quick(), **options}
+    return mfopt.Optimizer(domain, costs, strategy=strategy, capital=capital, rng=rng, **plugins)
 
 
 def test_the_design_is_cheap_but_for_one_target_query():
@@ -56,7 +58,7 @@ def test_without_a_share_nothing_is_asked_for_it():
 
 def test_the_fidelity_is_the_one_that_is_worth_most_for_what_it_costs():
     costs = np.array([1.0, 4.0, 16.0])
-    opt = optimizer(costs=tuple(costs), capital=320.0)
+    opt = optimizer(costs=tuple(costs), capital=320.0, strategy=MFGPUCB(hedged=False, promoted=False))
     functions = [lambda x: high(x) + 0.3 * np.sin(9 * x[0]), lambda x: high(x) + 0.1 * np.cos(9 * x[1]), high]
     trials = [trial for trial in run(opt, functions) if trial.reason.kind == "ucb" and trial.reason.worth]
     assert len({trial.fidelity for trial in trials}) > 1

@@ -98,6 +98,10 @@ class Cycle(ABC):
         """Whether the initial design is made of the cheapest fidelity and one target query."""
         return False
 
+    def _promotes(self) -> bool:
+        """Whether that target query goes to the best point of the cheapest fidelity."""
+        return False
+
     def _needs_values(self) -> bool:
         """Whether the method cannot choose before a value is known."""
         return True
@@ -127,7 +131,13 @@ class Cycle(ABC):
         self._failures = FailureModel(self._observations, self._costs, domain.dim)
         initial_capital = manner.choose_initial_capital(self.initial_capital, problem)
         self._design = InitialDesign(
-            problem, self._costs, self._observations, self._failures, initial_capital, self._starts_cheap()
+            problem,
+            self._costs,
+            self._observations,
+            self._failures,
+            initial_capital,
+            cheap=self._starts_cheap(),
+            promoted=self._promotes(),
         )
         self._search = Search(problem, self._models, self._failures, manner.distinct)
 

@@ -34,6 +34,7 @@ class InitialDesign:
         failures: FailureModel,
         initial_capital: float | None,
         cheap: bool,
+        promoted: bool,
     ) -> None:
         self._domain, self._seed = problem.domain, problem.seed
         self._used = observations.used
@@ -41,6 +42,7 @@ class InitialDesign:
         self._observations = observations
         self._failures = failures
         self._capital, self._initial_capital, self._cheap = problem.capital, initial_capital, cheap
+        self._promoted = promoted and cheap and initial_capital is None
         self._counts = self._count_points()
         self._drawn = [0] * len(self._used)
         self._issued: list[list[Array]] = [[] for _ in self._used]
@@ -65,6 +67,9 @@ class InitialDesign:
         for k, count in enumerate(self._counts):
             # The last target query is never left to chance, whatever the fidelity of this one.
             if self._left(k) and self._costs[k] + self._costs[-1] <= view.remaining:
+                best = self._find_best_below(k)
+                if best is not None:
+                    return self._suggest(best, k, view.t, "the best point of the cheapest fidelity")
                 u = self._draw(k, pending)
                 if u is not None:
                     text = f"point {len(self._issued[k]) + 1} of {count - self._unasked[k]} at this fidelity"
@@ -72,6 +77,16 @@ class InitialDesign:
                 self._counts[k] = 0
         self.complete = not any(self._left(k) for k in range(len(self._used)))
         return None
+
+    def _find_best_below(self, k: int) -> Array | None:
+        """The best point of the cheapest fidelity for the target's query in a cheap design; None: one by chance.
+
+        A training run is continued where it began well. Where it was begun elsewhere, or has failed, chance decides.
+        """
+        if not self._promoted or k == 0 or len(self._observations.queried_points(k)):
+            return None
+        points, values = self._observations.worked(0)
+        return points[int(np.argmax(values))].copy() if len(values) else None
 
     def another(self, k: int, view: View, pending: Sequence[Query], text: str) -> Suggestion:
         """One more uniform point at position k, beyond the design."""

@@ -26,6 +26,9 @@ class Departures(Manner):
     calibrated      and learns the unit, the zero and the sign of each
     rule            "gamma" is the paper's choice of the fidelity, "worth" ours
     share           the part of the capital that the target gets at least
+    promoted        the first target query goes to the best point of the cheapest fidelity, not to a random one
+    hedged          where the target's own values predict it better than all fidelities do, GP-UCB has most of the
+                    capital (hedge.py)
     softened        values of functions that are flat but for peaks are softened
     doubt           where the bounds promise nothing, the target is asked elsewhere too
     contradictions  values that contradict the bounds are checked, those of the initial design and the best one too
@@ -39,6 +42,8 @@ class Departures(Manner):
     calibrated: bool = True
     rule: Rule = "worth"
     share: float = 1 / 3
+    promoted: bool = True
+    hedged: bool = True
     softened: bool = True
     doubt: bool = True
     contradictions: bool = True
@@ -59,6 +64,8 @@ def _depart_nowhere(manner: Manner) -> Departures:
         calibrated=False,
         rule="gamma",
         share=0.0,
+        promoted=False,
+        hedged=False,
         softened=False,
         doubt=False,
         contradictions=False,

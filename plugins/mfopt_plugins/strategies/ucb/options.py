@@ -38,6 +38,8 @@ class UCBOptions:
     softened: bool | None = None
     rule: Rule | None = None
     share: float | None = None
+    promoted: bool | None = None
+    hedged: bool | None = None
     calibrated: bool | None = None
     one_kernel: bool | None = None
     contradictions: bool | None = None

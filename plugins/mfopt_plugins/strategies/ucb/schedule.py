@@ -262,15 +262,15 @@ class Share:
     costs: Sequence[float]
     observations: Observations
 
-    def is_owed(self, pending: Sequence[Query]) -> bool:
-        """Whether the target has had less than its share; values, failures and pending queries count."""
+    def is_owed(self, pending: Sequence[Query], part: float | None = None) -> bool:
+        """Whether the target has had less than its share, or `part`; values, failures and pending queries count."""
         asked = list(self.observations.counts)
         for _, k in self.observations.failures():
             asked[k] += 1
         for query in pending:
             asked[self.observations.used.index(query.fidelity)] += 1
         spent = [count * cost for count, cost in zip(asked, self.costs, strict=True)]
-        return spent[-1] < self.part * sum(spent)
+        return spent[-1] < (self.part if part is None else part) * sum(spent)
 
 
 def require_not_negative(name: str, values: Sequence[float | None]) -> None:

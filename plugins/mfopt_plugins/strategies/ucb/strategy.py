@@ -3,7 +3,8 @@
 After the initial design (see base/cycle.py) an ask takes the first of these steps that applies:
 
     1. a check of ζ (zeta_checks.py): a value that was off the mean one position below is asked for there too
-    2. the target, while it has had less than its share of the capital (Share in schedule.py)
+    2. the target, while it has had less than its share of the capital (Share in schedule.py), by GP-UCB and with a
+       larger share where the cheap fidelities seem to tell nothing (hedge.py)
     3. x_t = argmax φ, and a fidelity for it:
        rule "worth"   φ = φ_M; m_t = the m whose value at x_t removes most of the target's variance there, per cost
        rule "gamma"   φ = min φ_m, eq. (mfgpucbDefn); m_t = the smallest m with β_t^½ σ_m(x_t) ≥ γ_m, else M
@@ -42,6 +43,7 @@ from mfopt_plugins.strategies.base.risk import Risk
 from mfopt_plugins.strategies.ucb.affine import Affine
 from mfopt_plugins.strategies.ucb.departures import Departures
 from mfopt_plugins.strategies.ucb.doubt import FACTOR, SETTLED, STEPS, Doubt
+from mfopt_plugins.strategies.ucb.hedge import ALONE, Hedge
 from mfopt_plugins.strategies.ucb.options import UCBOptions
 from mfopt_plugins.strategies.ucb.schedule import CALM, Constants, Given, Practical, Schedule, Share, Theory
 from mfopt_plugins.strategies.ucb.softener import Softener, find_judge
@@ -159,11 +161,14 @@ class UCBStrategy(_Terms):
         self._risk = Risk(self._failures, self._observations, self._costs)
         self._doubt = Doubt() if rules.doubt else None
         self._share = Share(rules.share if self._weighs else 0.0, self._costs, self._observations)
+        self._hedge = Hedge(problem, self._models) if rules.hedged and self._weighs else None
 
     def tell(self, record: Record) -> None:
         """Learn the outcome of a query, or data that nobody asked for, in the order told."""
         if record.bound is not None:
             record = replace(record, bound=self._softener.softening.value(record.bound))
+        if self._hedge is not None and record.y is not None and record.fidelity == self._used[-1]:
+            self._hedge.judge(record.u, self._softener.softening.value(record.y))
         if record.y is not None and record.fidelity in self._used:
             self._checks.tell(record.u, self._used.index(record.fidelity), record.y, record.asked)
         super().tell(record)
@@ -203,6 +208,9 @@ class UCBStrategy(_Terms):
     def _starts_cheap(self) -> bool:
         return self._weighs
 
+    def _promotes(self) -> bool:
+        return self._manner.promoted
+
     def _learn(self, view: View) -> None:
         if max(self._observations.counts) >= self._softener.due_at and self._softener.judge(
             self._observations, view.rng
@@ -210,6 +218,8 @@ class UCBStrategy(_Terms):
             self._observations.soften(self._softener.softening)
             self._learn_anew()
         super()._learn(view)
+        if self._hedge is not None:
+            self._hedge.update()
 
     def _see_anew(self) -> None:
         self._softener.restart()
@@ -218,6 +228,8 @@ class UCBStrategy(_Terms):
     def _learn_anew(self) -> None:
         """Learn the models, ζ and γ from values that are seen differently now."""
         self._models.forget()
+        if self._hedge is not None:
+            self._hedge.forget()
         self._schedule.gamma.restart()
         self._checks.compare_all(self._spread())
 
@@ -263,6 +275,8 @@ class UCBStrategy(_Terms):
 
     def _decide(self, turn: _Turn) -> tuple[str, _Turn, _Choice]:
         """The rule that applies, the turn (doubt changes β), and the choice."""
+        if self._hedge is not None and self._hedge.prefers_alone and self._share.is_owed(turn.pending, ALONE):
+            return "hedge", turn, self._ask_alone(self._hedge, turn)
         if self._share.is_owed(turn.pending):
             text = f"the target has had less than {100 * self._share.part:.0f} % of what was spent"
             return "share", turn, self._ask_target(self._bound([self._top], CALM * turn.beta), turn, text)
@@ -272,7 +286,7 @@ class UCBStrategy(_Terms):
         if doubt is not None and doubt.looks:
             kind = "doubt"
             turn, choice = self._look_elsewhere(turn)
-            doubt.looks -= choice.k == self._top  # until the target was asked elsewhere
+            doubt.look(choice.k == self._top)
         if self._manner.last_query and choice.k == self._top and turn.view.remaining < 2 * self._costs[-1]:
             text = "the capital pays for one more target query: it goes where the means are best"
             bound = self._bound(self._bounding_positions(), 0.0)
@@ -326,6 +340,12 @@ class UCBStrategy(_Terms):
         """A target query at the maximum of `bound`."""
         u = self._search.point(bound, self._top, turn.view, turn.pending, self._spread() or 1.0, hope)
         return self._terms_at(u, turn.beta).at(self._top, text)
+
+    def _ask_alone(self, hedge: Hedge, turn: _Turn) -> _Choice:
+        """A target query by GP-UCB."""
+        text = "its own values have predicted the target better than all fidelities together"
+        with hedge.hallucinate(self._observations.pending_points(self._top, turn.pending)):
+            return self._ask_target(hedge.bound(turn.beta), turn, text)
 
     def _choose_fidelity(self, u: Array, turn: _Turn) -> _Choice:
         """m_t at x_t."""
