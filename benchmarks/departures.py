@@ -84,9 +84,9 @@ def table() -> str:
     )
     where = " / ".join(str(capital) for capital in CAPITALS)
     lines = [
-        f"mfopt {mfopt.__version__}, `python benchmarks/departures.py`, {len(whole)} runs: mean of log₁₀ of the simple "
-        f"regret, relative to the distance of the maximum from the median of the function, at {where} λ_M, and its "
-        "change by the step with the standard error between runs.",
+        f"mfopt {mfopt.__version__}, `python benchmarks/departures.py`: mean of log₁₀ of the simple regret over "
+        f"{len(whole)} runs, relative to the distance of the maximum from the median of the function, at {where} λ_M, "
+        "and its change by the step with the standard error between runs.",
         "",
         "| step | log₁₀ regret | change |",
         "|---|---|---|",
