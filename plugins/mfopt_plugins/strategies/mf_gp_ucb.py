@@ -27,7 +27,8 @@ class MFGPUCB(UCBStrategy):
                      an offset learnt from pairs (ucb/affine.py). Means in trial.reason are corrected ones.
 
     The other options are the departures from the paper. Each is None for what the mode has: practical mode departs in
-    all of them, the others in none. docs/defaults.md says why they are there, and what each is worth.
+    all of them, the others in none; theory mode has none whatever is given, but for those of the surrogate and of the
+    maximiser. docs/defaults.md says why they are there, and what each is worth.
 
     option          paper         practical
     rule            "gamma"       "worth": the fidelity is the one whose value at x_t removes most of the target's

@@ -161,10 +161,15 @@ def test_it_asks_a_noiseless_point_again_and_keeps_no_capital_back():
         (lambda: MFGPUCB("theory", zetas=[0.2], xi=1.0, b=1.0), "a must be given in theory mode where X is not finite"),
         (lambda: MFGPUCB("theory", zetas=[0.2], xi=1.0, a=1.0), "b must be given in theory mode where X is not finite"),
         (lambda: GPUCB("theory", a=1.0), "b must be given in theory mode"),
-        (lambda: MFGPUCB("theory", zetas=[0.2], doubt=True), 'doubt must be False in mode "theory"'),
-        (lambda: MFGPUCB("theory", zetas=[0.2], share=0.5), 'share must be 0.0 in mode "theory"'),
     ],
 )
-def test_constants_must_be_given_and_departures_not(make, message):
+def test_constants_must_be_given(make, message):
     with pytest.raises(mfopt.InputError, match=message):
         mfopt.Optimizer([(0.0, 1.0)], [1.0, 2.0], strategy=make())
+
+
+def test_no_departure_from_the_algorithm_can_be_switched_on():
+    plain, dressed = (
+        MFGPUCB("theory", **options) for options in ({}, {"doubt": True, "coupled": True, "rule": "worth"})
+    )
+    assert plain.departures == dressed.departures

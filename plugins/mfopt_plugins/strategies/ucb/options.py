@@ -64,15 +64,19 @@ class UCBOptions:
         if self.learning not in (None, "map", "likelihood"):
             raise InputError(f'learning must be "map" or "likelihood", got {self.learning!r}')
         self._check_numbers()
-        self._check_departures()
+        if self.affine and self.mode == "theory":
+            raise InputError(
+                'affine must be False in mode "theory", whose bounds ζ are those of the fidelities themselves'
+            )
         check_initial_capital(self.initial_capital)
         require_not_negative("zetas", self.zetas or [])
         require_not_negative("gammas", self.gammas or [])
 
     @property
     def departures(self) -> Departures:
-        """The departures from the paper: those of the mode, but for what was given."""
-        return find_departures(self.mode, {name: getattr(self, name) for name in NAMES})
+        """The departures from the paper: those of the mode, but for what was given; theory mode has none."""
+        names = _FREE if self.mode == "theory" else NAMES
+        return find_departures(self.mode, {name: getattr(self, name) for name in names})
 
     def _check_numbers(self) -> None:
         for name in ("beta_factor", "gamma_shrink", "delta", "xi", "a", "b", "share", "learn_every"):
@@ -93,14 +97,3 @@ class UCBOptions:
             raise InputError(f"delta must lie strictly between 0 and 1, got {self.delta}")
         if self.xi is not None and not 0 < self.xi <= 1:
             raise InputError(f"xi must lie in (0, 1], got {self.xi}")
-
-    def _check_departures(self) -> None:
-        """Theory mode has none, whatever the surrogate and the maximiser do."""
-        if self.affine and self.mode == "theory":
-            raise InputError(
-                'affine must be False in mode "theory", whose bounds ζ are those of the fidelities themselves'
-            )
-        for name in (name for name in NAMES if self.mode == "theory" and name not in _FREE):
-            value, own = getattr(self, name), getattr(MODES["theory"], name)
-            if value is not None and value != own:
-                raise InputError(f'{name} must be {own!r} in mode "theory", Algorithm (mfgpucb) alone, got {value!r}')
