@@ -100,7 +100,7 @@ def run_cell(
                 report(optimizer.spent / (task.capital * problem.costs[-1]))
             return limit is not None and time.process_time() - start > limit
 
-        result = run_loop(optimizer, problem.functions, progress=False, callback=watch)
+        result = run_loop(optimizer, problem.functions, progress=False, callback=watch, cost=problem.cost)
     except Exception:
         seconds = time.process_time() - start
         return Cell(task, label, "failed", seconds, limit, error=traceback.format_exc())

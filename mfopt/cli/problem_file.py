@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from mfopt import problems
 from mfopt.checks import one_each, one_or_each, show
 from mfopt.cli.misspelt import check_names, find_unread
 from mfopt.domains import as_domain
@@ -59,8 +60,13 @@ class ProblemFile:
 
 
 def load(source: str) -> ProblemFile:
-    """The problem that `source` names: problem.py, problem.py:name, package.module or package.module:name."""
+    """The problem that `source` names: problem.py, problem.py:name, package.module, package.module:name.
+
+    Or one that mfopt.problems knows, with its options: "svm", "borehole:costs=[0.1,1]".
+    """
     where, _, name = source.partition(":")
+    if where in problems.names():
+        return _read_known(problems.get(source))
     path = Path(where).resolve() if where.endswith(".py") else None
     module = _import_module(where, path)
     found: Any = module
@@ -74,6 +80,12 @@ def load(source: str) -> ProblemFile:
     elif found is module:
         check_names(given, _find_unread(module), _NAMES, source)
     return _read_problem(given, source, path)
+
+
+def _read_known(problem: problems.Benchmark) -> ProblemFile:
+    fidelities = as_fidelities(problem.costs, None, None)
+    options = {} if problem.cost is None else {"cost": problem.cost}
+    return ProblemFile(problem.domain, fidelities, problem.functions, options, None)
 
 
 def _import_module(where: str, path: Path | None) -> Any:
