@@ -8,8 +8,9 @@ A problem is a module, or an object or a dict in a module, with these names:
     functions     f⁽¹⁾, ..., f⁽ᴹ⁾, each from a point to a number, as in mfopt.maximize; or
     commands      an external program for each fidelity (see mfopt.parallel.simulator), or one for all of them
 
-and, if it wishes, noise and any of OPTIONS, which the command line overrides. Other names are the file's own; one that
-looks like a misspelt option is refused (misspelt.py).
+and, if it wishes, noise and any of OPTIONS, which the command line overrides. So it does `cost`, where that is a string
+(parallel/rules.py has those that there are); anything else of this name, like all other names, is the file's own. One
+that looks like a misspelt option is refused (misspelt.py).
 """
 
 from __future__ import annotations
@@ -43,9 +44,8 @@ OPTIONS = (
     "limits",
     "timeout",
     "retries",
-    "cost",
 )
-_NAMES = ("domain", "costs", "fidelities", "noise", "functions", "commands", *OPTIONS)
+_NAMES = ("domain", "costs", "cost", "fidelities", "noise", "functions", "commands", *OPTIONS)
 
 
 @dataclass(frozen=True)
@@ -128,12 +128,13 @@ def _read_problem(given: Mapping[str, Any], source: str, path: Path | None) -> P
             if not callable(function):
                 raise InputError(f"functions must be callable, got {show(function)}")
     options = {key: given[key] for key in OPTIONS if given.get(key) is not None}
+    options |= {"cost": given["cost"]} if isinstance(given.get("cost"), str) else {}
     return ProblemFile(domain, fidelities, functions, options, path)
 
 
 def _find_costs(given: Mapping[str, Any]) -> Any:
     """The costs; unknown ones, one per function or command, where none are given but how to find them out."""
-    if given.get("cost") is None or given.get("costs") is not None or given.get("fidelities") is not None:
+    if not isinstance(given.get("cost"), str) or given.get("costs") is not None or given.get("fidelities") is not None:
         return given.get("costs")
     each = given.get("functions") or given.get("commands")
     return [None] * len(each) if isinstance(each, list | tuple) else None
