@@ -63,7 +63,7 @@ def steps(last: int = PANELS[-1], seed: int = 1) -> list[Step]:
     problem = problems.get("illustration")
     grid = np.linspace(0, 1, 501)
     values = np.array([function(grid[:, None]) for function in problem.functions])
-    zetas = np.array(problem.zetas)
+    zetas = np.array(problem.zetas, dtype=np.float64)
     first = np.random.default_rng(seed).choice(len(grid), _INITIAL, replace=False)
     return _walk(problem, values, zetas, (first.tolist(), []), range(_INITIAL + 1, last + 1))
 
@@ -93,7 +93,7 @@ def _walk(
         seen = (grid[queried[0]], grid[queried[1]])
         out.append(
             Step(
-                t, grid, values, bounds, width, seen, float(grid[best]), m, problem.zetas[0], _GAMMA, problem.optimum,
+                t, grid, values, bounds, width, seen, float(grid[best]), m, float(zetas[0]), _GAMMA, problem.optimum,
                 float(problem.argmax[0]),
             )
         )  # fmt: skip

@@ -60,6 +60,8 @@ class MultiFidelitySearchCV(BaseSearchCV):  # type: ignore[misc]
     resources_ holds the resource of each fidelity, cost_estimates_ what an evaluation was found to cost.
     """
 
+    _required_parameters = ("estimator", "space")  # as scikit-learn's checks know them
+
     def __init__(
         self,
         estimator: Any,
@@ -113,7 +115,8 @@ class MultiFidelitySearchCV(BaseSearchCV):  # type: ignore[misc]
         space = make_space(self.space)
         levels = make_levels(self.resource, self.levels, self.estimator, self._names(space))
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        splits = Splits(self._checked_cv_orig, seed, stratify=is_classifier(self.estimator))
+        given = getattr(self, "_checked_cv_orig", self.cv)  # scikit-learn 1.4 keeps what it made of cv to itself
+        splits = Splits(given, seed, is_classifier(self.estimator))
         parts = levels.amounts if levels.of_samples else [1.0]
         self._subsets = [Subset(splits, part) for part in parts]
         self._levels, self._rows = levels, Rows(self.error_score)
@@ -214,7 +217,8 @@ class _Run:
             display.close(self._optimizer)
         best = self._optimizer.best
         if best is None:  # no time for a single evaluation with the full resource: one is made all the same
-            found = self._optimizer.recommend().params if self._search._rows.any_worked else self._draw()
+            scored = np.isfinite(self._optimizer.history.y).any()
+            found = self._optimizer.recommend().params if scored else self._draw()
             self._score(found, top, needed=True)
         elif not any(row.fidelity == top and self._is_best(row) for row in self._search._rows.rows):
             self._score(best.params, top, needed=True)  # it was found before this run began

@@ -7,7 +7,11 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.model_selection import check_cv
 from sklearn.utils.multiclass import type_of_target
+
+from mfopt.checks import show
+from mfopt.errors import InputError
 
 Rows = npt.NDArray[np.intp]
 
@@ -20,10 +24,10 @@ class Splits:
     The training rows of each are put in an order of which every beginning is a stratified sample, see `order_rows`.
     """
 
-    def __init__(self, cv: Any, seed: int, stratify: bool) -> None:
-        self.cv = cv
+    def __init__(self, cv: Any, seed: int, classifier: bool) -> None:
+        self._cv = cv
         self._seed = seed
-        self._stratify = stratify
+        self._classifier = classifier
         self._made: list[tuple[Rows, Rows]] | None = None
 
     @property
@@ -34,9 +38,12 @@ class Splits:
     def get(self, X: Any, y: Any, params: dict[str, Any]) -> list[tuple[Rows, Rows]]:
         """Training rows in that order, and test rows, of each split."""
         if self._made is None:
-            splits = [(np.asarray(train), np.asarray(test)) for train, test in self.cv.split(X, y, **params)]
+            cv = check_cv(self._cv, y, classifier=self._classifier)
+            splits = [(np.asarray(train), np.asarray(test)) for train, test in cv.split(X, y, **params)]
+            if not splits:
+                raise InputError(f"cv must give at least one split, got none from {show(self._cv)}")
             rngs = [np.random.default_rng([self._seed, k]) for k in range(len(splits))]
-            labels = np.asarray(y) if self._stratify and _has_classes(y) else None
+            labels = np.asarray(y) if self._classifier and _has_classes(y) else None
             self._made = [
                 (train[order_rows(len(train), None if labels is None else labels[train], rng)], test)
                 for (train, test), rng in zip(splits, rngs, strict=True)
@@ -69,11 +76,6 @@ class Subset:
         """How many of so many training rows are in the subset."""
         wanted = self._amount if self._amount > 1 else np.ceil(self._amount * rows)
         return min(max(int(wanted), FEWEST), rows)
-
-    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None, **params: Any) -> int:
-        """As many as the cross-validation has."""
-        given = params if groups is None else {**params, "groups": groups}
-        return int(self._splits.cv.get_n_splits(X, y, **given))
 
 
 def order_rows(count: int, labels: npt.NDArray[Any] | None, rng: np.random.Generator) -> Rows:

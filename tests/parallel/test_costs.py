@@ -56,21 +56,26 @@ def test_the_seconds_of_each_evaluation_are_its_cost(options):
     assert set(fidelity.tolist()) == {0, 1}
     for m, seconds in enumerate(REAL):
         assert (cost[fidelity == m] >= seconds).all()
-        assert np.median(cost[fidelity == m]) < seconds + 0.2
+        assert result.costs[m].cost == pytest.approx(np.median(cost[fidelity == m]), rel=0.9)
     assert result.spent == pytest.approx(cost.sum())
     assert result.costs[1].told == (fidelity == 1).sum()
 
 
 def test_an_executor_of_ones_own_measures_where_it_evaluates():
+    def slow(x):
+        time.sleep(0.4)
+        return steady(x)
+
     with ThreadPoolExecutor(1) as executor:  # two at once wait for one thread
-        result = go(executor=executor, workers=2)
-    assert np.median(result.history.cost) < 1.6 * REAL[1]
+        result = go([slow], capital=2.0, executor=executor, workers=2)
+    assert 0.4 <= np.median(result.history.cost) < 0.7
 
 
 def test_the_last_query_may_overdraw_and_none_is_started_that_is_expected_to():
     result = go(capital=0.5)
     assert result.status is Status.CAPITAL
-    assert result.spent - result.history.cost[-1] + result.costs[-1].cost <= 0.5 * 1.2
+    assert result.spent - result.history.cost[-1] <= 0.5
+    assert result.spent + result.costs[-1].cost > 0.5
     assert "expected to cost" in result.message
 
 
@@ -80,16 +85,19 @@ def test_the_optimisers_own_time_counts_where_it_is_asked_for():
             self.problem = problem
 
         def ask(self, view):
-            time.sleep(0.1)
+            time.sleep(0.5)
             return mfopt.protocols.Suggestion(np.array([0.5]), 0, None)
 
         def tell(self, record):
             pass
 
-    with_own = go([low], strategy=Slow(), cost="total-time")
-    without = go([low], strategy=Slow())
-    assert np.median(with_own.history.cost) > 0.1
-    assert np.median(without.history.cost) < 0.1
+    def three(optimizer, trial, y):
+        return len(optimizer.history) == 3
+
+    with_own = go([low], capital=9.0, strategy=Slow(), cost="total-time", callback=three)
+    without = go([low], capital=9.0, strategy=Slow(), callback=three)
+    assert np.median(with_own.history.cost) > 0.5
+    assert np.median(without.history.cost) < 0.5
 
 
 def test_what_a_function_reports_comes_before_its_time():

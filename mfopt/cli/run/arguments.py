@@ -41,7 +41,11 @@ def add(commands: Subparsers) -> None:
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("problem", metavar="PROBLEM", help="problem.py, problem.py:name, or package.module:name")
+    parser.add_argument(
+        "problem",
+        metavar="PROBLEM",
+        help="problem.py, problem.py:name, package.module:name, or one that mfopt bench knows, such as currin",
+    )
     what = parser.add_argument_group("what to do")
     what.add_argument(
         "--capital", help="total budget, in the unit of the costs; where those are times, such as 90s, 30m, 2h or 1d"
@@ -57,12 +61,7 @@ def add(commands: Subparsers) -> None:
         text = "a name, or name:option=value,option=value"
         what.add_argument(f"--{plugin}", metavar="NAME", help=f"{text}; `mfopt plugins` lists the names")
     what.add_argument("--seed", type=int, help="default: a fresh one")
-    what.add_argument("--time-limit", metavar="S", help="start nothing after S seconds, or 30m, 2h, 1d")
-    what.add_argument("--target", type=float, metavar="Y", help="stop at a value as good as this")
-    what.add_argument("--stop", choices=["converged"], help="stop when little more is expected; see --tolerance")
-    what.add_argument(
-        "--tolerance", type=float, metavar="Y", help="how little (default: 0.1 %% of the range of the target's values)"
-    )
+    _add_ends(parser)
     where = parser.add_argument_group("where to keep it")
     where.add_argument("--storage", help=STORAGE)
     where.add_argument("--study", metavar="NAME", help='its name there (default: "default")')
@@ -90,6 +89,16 @@ def add(commands: Subparsers) -> None:
     output.add_argument("--plot", metavar="FILE", help="draw the run into a PNG, SVG or PDF file")
     output.add_argument("--json", action="store_true", help="the result as JSON")
     output.add_argument("--quiet", action="store_true", help="no progress on stderr")
+
+
+def _add_ends(parser: argparse.ArgumentParser) -> None:
+    ends = parser.add_argument_group("when to stop, beside the capital")
+    ends.add_argument("--time-limit", metavar="S", help="start nothing after S seconds, or 30m, 2h, 1d")
+    ends.add_argument("--target", type=float, metavar="Y", help="stop at a value as good as this")
+    ends.add_argument("--stop", choices=["converged"], help="stop when little more is expected; see --tolerance")
+    ends.add_argument(
+        "--tolerance", type=float, metavar="Y", help="how little (default: 0.1 %% of the range of the target's values)"
+    )
 
 
 def read_options(arguments: argparse.Namespace) -> dict[str, Any]:
