@@ -3,7 +3,8 @@
     1. The best candidates that are apart are ascended from, with all discrete parameters at their values, except that
        integers with many values move with the numbers and are rounded at the end.
     2. The parameters of the best points are changed one at a time, discrete ones to all of their values (where all
-       values have few combinations, to every combination), and two parameters of the best point at once. Of what was
+       values have few combinations, to every combination), numbers to the tops of the line through the point, which
+       is looked at more closely for the best point; and two parameters of the best point at once. Of what was
        not visited, what is below the best by less than ascents have gained so far is ascended from as in step 1, then
        once more with all discrete parameters at their values; and so on until nothing improves.
     3. Where X has constraints, the ascents so far were short. The best points are ascended from to the end, and moved
@@ -26,6 +27,7 @@ from mfopt_plugins.maximisers.polish import ROUNDS, Pieces, ascend, choose_apart
 _ROUNDS = 12  # of step 2, at most
 _EXPANDED = 16  # points whose parameters are changed in a round
 _FAR = 0.5  # in some coordinate: between starts that are far apart
+_LINE, _FINE_LINE = np.linspace(0.0, 1.0, 7), np.linspace(0.0, 1.0, 33)  # places of a number that are looked at
 _SLIDES = 2  # points that are moved along the boundary of X
 _NEAR = 600  # candidates from which starts are chosen that need not be far apart
 _BEST = 1000  # candidates that are looked at: to start from, and to lend values to parameters at rest
@@ -80,11 +82,14 @@ class MixedSearch:
             if not order and best == paired:
                 break
             expanded.update(order)
-            moved = grid.switch(v[order]) if order else v[:0]
-            if best != paired and len(grid.blocks) > 1:
-                moved = np.vstack([moved, grid.switch_pairs(v[best : best + 1], _PAIRS, rng)])
+            moved = [grid.switch(v[order]), self._find_tops(v[order], heights[order], _LINE)] if order else [v[:0]]
+            if best != paired:
+                one = slice(best, best + 1)
+                moved.append(self._find_tops(v[one], heights[one], _FINE_LINE))
+                if len(grid.blocks) > 1:
+                    moved.append(grid.switch_pairs(v[one], _PAIRS, rng))
             paired = best
-            fresh, before = self._choose(moved, heights[best] - hope)
+            fresh, before = self._choose(np.vstack(moved), heights[best] - hope)
             if len(fresh):
                 # The best point is a rival of the others, so that ascents which cannot reach it are given up.
                 starts = np.vstack([v[best], self._relax(fresh, before) if grid.rounded else fresh])
@@ -95,6 +100,32 @@ class MixedSearch:
                 gained = max(gained, float((values[1:] - before).max()))
                 hope = min(hope, max(gained, _LEAST_HOPE * self._spread))
         return v, heights
+
+    def _find_tops(self, v: Array, heights: Array, line: Array) -> Array:
+        """The rows with one number changed to where φ is higher than at the places of the line next to it.
+
+        On a fine line integers are looked at as numbers are. Constraints may hide a top: where there are any, all
+        places of a coarse line are taken.
+        """
+        grid = self._grid
+        blocks = grid.real + (grid.rounded if line is _FINE_LINE else [])
+        if not blocks:
+            return v[:0]
+        rows = grid.lines(v, line, blocks)
+        flat = rows.reshape(-1, v.shape[1])
+        if grid.constrained and line is _LINE:
+            return flat
+        values = self._acquisition(grid.point(flat)).reshape(rows.shape[:3])
+        # The row itself is one of the places: its own hill is not a new one.
+        columns = [block.start for block in blocks]
+        at = np.concatenate([np.broadcast_to(line, values.shape), v[:, columns, None]], axis=2)
+        own = np.broadcast_to(heights[:, None, None], (*values.shape[:2], 1))
+        order = np.argsort(at, axis=2, kind="stable")
+        along = np.take_along_axis(np.concatenate([values, own], axis=2), order, axis=2)
+        padded = np.pad(along, ((0, 0), (0, 0), (1, 1)), constant_values=-np.inf)
+        top = np.empty(along.shape, dtype=np.bool_)
+        np.put_along_axis(top, order, (along > padded[:, :, :-2]) & (along >= padded[:, :, 2:]), axis=2)
+        return flat[top[:, :, :-1].ravel()]
 
     def _relax(self, v: Array, values: Array) -> Array:
         """Rows that ascents lead to which move rounded parameters too; those with these values that lose stay."""
