@@ -18,11 +18,12 @@ from __future__ import annotations
 
 import numpy as np
 
+import mfopt_core
 from mfopt.hooks import FullAcquisition, row_keys
-from mfopt.protocols import Array, BoolArray, Domain
+from mfopt.protocols import Array, BoolArray
 from mfopt_plugins.maximisers.boundary import slide
 from mfopt_plugins.maximisers.grid import Grid
-from mfopt_plugins.maximisers.polish import ROUNDS, Pieces, ascend, choose_apart, pieces_within, polish
+from mfopt_plugins.maximisers.polish import CLOSER, ROUNDS, Pieces, mask_outside, polish
 
 _ROUNDS = 12  # of step 2, at most
 _EXPANDED = 16  # points whose parameters are changed in a round
@@ -55,8 +56,8 @@ class MixedSearch:
         order = np.argsort(-values, kind="stable")
         best = candidates[order[:_BEST]]
         # Starts near each other find the best place among good ones, starts far apart find the good ones.
-        near = choose_apart(best[:_NEAR], values[order[:_NEAR]], self._climbs)
-        far = choose_apart(best, values[order[:_BEST]], self._climbs, _FAR)
+        near = best[mfopt_core.choose_apart(best[:_NEAR], values[order[:_NEAR]], self._climbs, CLOSER)]
+        far = best[mfopt_core.choose_apart(best, values[order[:_BEST]], self._climbs, _FAR)]
         v = grid.fill(_distinct(np.vstack([near, far])), best)
         v, heights = self.ascend(v, relaxed=bool(grid.rounded))
         if not heights.max() >= values[order[0]]:  # rounding may lose
@@ -171,7 +172,8 @@ class MixedSearch:
         rounds = rounds or (_ROUGH if grid.constrained else ROUNDS)
         u, movable, values = grid.point(v), grid.movable(v, relaxed), None
         if movable.any():
-            ends, values = ascend(self._pieces(u, movable, relaxed), u, self._spread, ended, rounds)
+            pieces, again = self._pieces(u, movable, relaxed), rounds == ROUNDS
+            ends, values = mfopt_core.ascend(pieces, u, self._spread, ended, rounds, again)
             v = grid.round(np.where(movable, ends, v))
             u = grid.point(v)
         if values is None or relaxed:
@@ -220,30 +222,32 @@ def _distinct(u: Array) -> Array:
     return u[_first_rows(u)]
 
 
-def refine(acquisition: FullAcquisition, grid: Grid, candidates: Array, values: Array, climbs: int) -> Array:
-    """A point of X at least as good as the best of `candidates` (q, dim), which lie in X and have these values."""
-    if not grid.mixed:
-        found = polish(acquisition, grid.domain, candidates, values, climbs)
-        return _slide_box(acquisition, grid.domain, found, float(np.ptp(values))) if grid.constrained else found
-    found = _search(acquisition, grid, candidates, values, climbs)
+def refine(
+    acquisition: FullAcquisition, grid: Grid, candidates: Array, values: Array, climbs: int, rounds: int = ROUNDS
+) -> Array:
+    """A point of X at least as good as the best of `candidates` (q, dim), which lie in X and have these values.
+
+    Where all parameters are numbers an ascent has at most so many rounds.
+    """
+    found = _search(acquisition, grid, candidates, values, climbs, rounds)
     if not (grid.constrained or grid.domain.contains(found[None])[0]):
         grid.constrained = True  # points outside X are so rare that none had been seen
         inside = grid.contains(candidates)
-        found = _search(acquisition, grid, candidates[inside], values[inside], climbs)
+        found = _search(acquisition, grid, candidates[inside], values[inside], climbs, rounds)
     return found
 
 
-def _slide_box(acquisition: FullAcquisition, domain: Domain, start: Array, spread: float) -> Array:
-    """Step 3 where all parameters are numbers."""
-    if not spread > 0.0:
-        return start
-    free = np.ones(domain.dim, dtype=np.bool_)
-    return slide(pieces_within(acquisition, domain), domain.contains, start, free, spread)[0]
-
-
-def _search(acquisition: FullAcquisition, grid: Grid, candidates: Array, values: Array, climbs: int) -> Array:
-    """The same for a mixed domain; outside X where the grid is wrongly taken for unconstrained."""
+def _search(
+    acquisition: FullAcquisition, grid: Grid, candidates: Array, values: Array, climbs: int, rounds: int
+) -> Array:
+    """The same; a point outside X where the grid is wrongly taken for unconstrained."""
     spread = float(np.ptp(values))
     if not spread > 0.0:
         return np.array(candidates[int(np.argmax(values))])
-    return MixedSearch(acquisition, grid, climbs, spread).run(candidates, values)
+    if grid.mixed:
+        return MixedSearch(acquisition, grid, climbs, spread).run(candidates, values)
+    if not grid.constrained:
+        return polish(acquisition, None, candidates, values, climbs, rounds)
+    contains, free = grid.domain.contains, np.ones(grid.domain.dim, dtype=np.bool_)
+    found = polish(acquisition, contains, candidates, values, climbs, rounds)
+    return slide(mask_outside(acquisition, contains), contains, found, free, spread)[0]

@@ -82,7 +82,7 @@ def test_what_a_value_explains_is_the_variance_that_it_removes():
     models.update()
     u = np.array([0.3, 0.8])
     parts = models.explain(u)
-    gp = models.joint.condition()
+    gp = models.joint.gp
     points = np.vstack([models.joint.encode(u[None], k) for k in range(2)])
     covariance = gp.covariance(points)
     noises = [models.joint.describe(k)["noise"] for k in range(2)]

@@ -89,6 +89,7 @@ class CoupledGP(Generic[Process]):
         some = [(self.encode(u, k), standard.standardise(y)) for k, (u, y) in enumerate(chosen)]
         self._learnt = self._learn(some, layout, starts)
         self._process = self._make_process(unpack(layout, self._learnt, self._signs), standard, guess)
+        self._process.follow(self._rows)
 
     def _warm_start(self, layout: Layout, guess: Calibration, standard: Standard) -> Array | None:
         """The θ learnt last, with the present a and b as they look after this guess."""
@@ -115,9 +116,10 @@ class CoupledGP(Generic[Process]):
                 best, density, self._signs = other, value, signs
         return best
 
-    def condition(self) -> Process:
-        """Condition the process on the present rows, and return it."""
-        return self._process.follow(self._rows)
+    @property
+    def gp(self) -> Process:
+        """The process, conditioned on the rows of all fidelities."""
+        return self._process.gp
 
     def encode(self, u: Array, k: int) -> Array:
         """The points (u, c(k)) of the process."""
@@ -138,11 +140,13 @@ class CoupledGP(Generic[Process]):
         """Condition on more rows of fidelity k; hyper-parameters stay."""
         before = self._rows[k]
         self._rows[k] = (np.vstack([before[0], u]), np.concatenate([before[1], y]))
+        self._process.follow(self._rows)
 
     def truncate(self, k: int, n: int) -> None:
         """Forget all rows of fidelity k but the first n; hyper-parameters stay."""
         self._rows[k] = (self._rows[k][0][:n], self._rows[k][1][:n])
         self._process.forget(k, n)
+        self._process.follow(self._rows)
 
     def refit(self, k: int, u: Array, y: Array, rng: np.random.Generator) -> None:
         """Replace the rows of fidelity k, and learn all hyper-parameters anew."""
@@ -163,7 +167,7 @@ class CoupledGP(Generic[Process]):
             "scale": hyper.kernel.scale,
             "noise": float(hyper.noises[k]),
             "mean": hyper.kernel.mean,
-            "jitter": float(self.condition().jitter),
+            "jitter": float(self.gp.jitter),
         }
 
     def _lay_out(self, standard: Standard, noises: Sequence[float | None]) -> Layout:
@@ -177,10 +181,7 @@ class CoupledGP(Generic[Process]):
         return self._make_process(hyper, Standard(), Calibration.none(len(self._noises)))
 
     def _make_process(self, hyper: CoupledHyper, standard: Standard, guess: Calibration) -> CoupledProcess[Process]:
-        """The process with these hyper-parameters, which are in standard units after this guess.
-
-        Its rows come when it is used.
-        """
+        """The process with these hyper-parameters, which are in standard units after this guess, without rows."""
         learnt = hyper.noises * (standard.unit * guess.a) ** 2
         # A noise that is known to be 0 has no logarithm, so the known value is taken as it is.
         noises = np.array([learnt[k] if noise is None else noise for k, noise in enumerate(self._noises)])
@@ -215,13 +216,13 @@ class CoupledModel(Generic[Process]):
 
     def posterior(self, u: Array) -> tuple[Array, Array]:
         """Mean and variance of this fidelity given the rows of all."""
-        mean, var = self.joint.condition().posterior(self.joint.encode(u, self.k))
+        mean, var = self.joint.gp.posterior(self.joint.encode(u, self.k))
         a, b = self._unit
         return a * mean + b, a**2 * var
 
     def posterior_gradient(self, u: Array) -> tuple[Array, Array, Array, Array]:
         """Mean, variance and their gradients in u."""
-        mean, var, dmean, dvar = self.joint.condition().posterior_gradient(self.joint.encode(u, self.k))
+        mean, var, dmean, dvar = self.joint.gp.posterior_gradient(self.joint.encode(u, self.k))
         a, b = self._unit
         return a * mean + b, a**2 * var, a * dmean[:, : u.shape[1]], a**2 * dvar[:, : u.shape[1]]
 
@@ -239,41 +240,33 @@ class CoupledModel(Generic[Process]):
 class CoupledProcess(Generic[Process]):
     """The process with fixed hyper-parameters, in the unit of y.
 
-    Rows are added behind those that are there, whatever their fidelity, which costs O(n²) a row. They are only brought
-    up to date by `follow`, so that rows which come and go unseen cost nothing.
+    Rows are added behind those that are there, whatever their fidelity, which costs O(n²) a row.
     """
 
     def __init__(self, make: MakeGP[Process], hyper: CoupledHyper) -> None:
         self.hyper = hyper
-        self._gp = make(hyper.kernel)
+        self.gp = make(hyper.kernel)
         self._order: list[int] = []  # the fidelity of each row of the process
-        self._matching = 0  # how many leading rows of the process still match those of the fidelities
 
     def forget(self, k: int, n: int) -> None:
-        """Note that only the first n rows of fidelity k are left."""
+        """Forget the rows of fidelity k but the first n, and all rows behind the first of these, for follow to add."""
         forgotten = np.flatnonzero(np.array(self._order, dtype=np.int64) == k)[n:]
         if len(forgotten):
-            self._matching = min(self._matching, int(forgotten[0]))
+            self.gp.truncate(int(forgotten[0]))
+            del self._order[int(forgotten[0]) :]
 
-    def follow(self, rows: Sequence[Rows]) -> Process:
-        """The process, conditioned on these rows, (u, y) per fidelity.
+    def follow(self, rows: Sequence[Rows]) -> None:
+        """Condition the process on these rows, (u, y) per fidelity.
 
         They are those of the last call, less those forgotten since, with others behind them.
         """
-        if self._matching == len(self._order) == sum(len(y) for _, y in rows):
-            return self._gp
-        if self._matching < len(self._order):
-            self._gp.truncate(self._matching)
-            del self._order[self._matching :]
         for k, (u, y) in enumerate(rows):
             known = self._order.count(k)
             if known < len(y):
                 a, b = self.hyper.calibration.a[k], self.hyper.calibration.b[k]
                 noises = np.full(len(y) - known, self.hyper.noises[k] / a**2)
-                self._gp.extend(_encode(u[known:], k, len(rows)), (y[known:] - b) / a, noises)
+                self.gp.extend(_encode(u[known:], k, len(rows)), (y[known:] - b) / a, noises)
                 self._order += [k] * (len(y) - known)
-        self._matching = len(self._order)
-        return self._gp
 
 
 def _encode(u: Array, k: int, count: int) -> Array:
