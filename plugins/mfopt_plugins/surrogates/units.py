@@ -43,6 +43,11 @@ class Standard:
             mean = (given.mean - self.offset) / self.unit
         return replace(given, scale=self.standardise_variance(given.scale), mean=mean)
 
+    def standardise_hyper(self, hyper: Hyper) -> Hyper:
+        """Hyper-parameters in standard units."""
+        scale, noise = hyper.scale / self.unit**2, hyper.noise / self.unit**2
+        return Hyper(hyper.lengthscale, scale, noise, (hyper.mean - self.offset) / self.unit)
+
     def restore(self, hyper: Hyper, given: Given, noise: float | None) -> Hyper:
         """Hyper-parameters in the unit of y; what is given, and the known noise, are taken as they are."""
         return Hyper(

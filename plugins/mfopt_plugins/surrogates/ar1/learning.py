@@ -57,7 +57,7 @@ def learn(
     there is a maximum on either side.
     """
     layout = _lay_out(groups, noises, rho)
-    u, level, y = stack(thin(rows, rng))
+    u, level, y = stack(thin(rows))
 
     def likelihood(theta: Array) -> list[tuple[float, Array]]:
         scales = _unpack(layout, theta, noises)

@@ -20,11 +20,11 @@ import numpy as np
 from mfopt.hooks import Rows
 from mfopt.protocols import Array, Model
 from mfopt_plugins.surrogates.coupled.calibration import SOME, Calibration
-from mfopt_plugins.surrogates.coupled.learning import CoupledHyper, lay_out, learn, unpack
+from mfopt_plugins.surrogates.coupled.learning import CoupledHyper, lay_out, log_likelihood, pack, unpack
 from mfopt_plugins.surrogates.given import Given
 from mfopt_plugins.surrogates.gp.process import MakeGP, Process
-from mfopt_plugins.surrogates.rows import thin
-from mfopt_plugins.surrogates.theta import AFRESH, Layout
+from mfopt_plugins.surrogates.rows import is_start, thin
+from mfopt_plugins.surrogates.theta import AFRESH, NOTHING, Layout, Optimum
 from mfopt_plugins.surrogates.units import Standard
 
 _FAR = 0.5  # distance between the codes of two fidelities, in length-scales, from which they have little in common
@@ -48,7 +48,8 @@ class CoupledGP(Generic[Process]):
         self._given = given.broadcast(dim)
         self._calibrated = False
         self._signs = np.ones(len(noises))  # of a_1..a_K
-        self._learnt: Array | None = None  # θ in standard units: the next warm start
+        self._learnt = False
+        self._inverse: Array | None = None  # H of the last search (surrogates/climb.py)
         self._searched = 0  # rows when the search last started from the centre of the priors too
         self._rows = [(np.empty((0, dim)), np.empty(0)) for _ in noises]
         self._process = self._make_prior()
@@ -70,7 +71,7 @@ class CoupledGP(Generic[Process]):
 
     def fit(self, rows: Sequence[Rows], rng: np.random.Generator) -> None:
         """Learn all hyper-parameters from these rows, (u, y) per fidelity, and condition on them alone."""
-        self._rows = [(np.array(u), np.array(y)) for u, y in rows]
+        before, self._rows = self._rows, [(np.array(u), np.array(y)) for u, y in rows]
         counts = [len(y) for _, y in rows]
         if not any(counts):
             self._process = self._make_prior()
@@ -84,37 +85,41 @@ class CoupledGP(Generic[Process]):
         afresh = sum(counts) >= AFRESH * self._searched
         if afresh:
             self._searched = sum(counts)
-        starts = layout.choose_starts(self._warm_start(layout, guess, standard), afresh, rng)
-        chosen = moved if self._given.flat else thin(moved, rng)
+        chosen = moved if self._given.flat else thin(moved)
         some = [(self.encode(u, k), standard.standardise(y)) for k, (u, y) in enumerate(chosen)]
-        self._learnt = self._learn(some, layout, starts)
-        self._process = self._make_process(unpack(layout, self._learnt, self._signs), standard, guess)
+        present = self._pack_present(layout, standard, guess) if self._learnt else None
+        found = self._learn(some, layout, present, afresh, rng)
+        self._learnt, self._inverse = True, found.inverse
+        if found.gain > NOTHING or not all(map(is_start, before, self._rows)):
+            self._process = self._make_process(unpack(layout, found.theta, self._signs), standard, guess)
         self._process.follow(self._rows)
 
-    def _warm_start(self, layout: Layout, guess: Calibration, standard: Standard) -> Array | None:
-        """The θ learnt last, with the present a and b as they look after this guess."""
-        if self._learnt is None or not self._calibrated:
-            return self._learnt
-        theta, present = self._learnt.copy(), self.calibration.before(guess).standardise(standard.offset, standard.unit)
-        theta[layout["factor"]], theta[layout["shift"]] = np.log(np.abs(present.a[:-1])), present.b[:-1]
-        return theta
+    def _pack_present(self, layout: Layout, standard: Standard, guess: Calibration) -> Array:
+        """θ of the present process in these standard units after this guess."""
+        hyper = self._process.hyper
+        calibration = hyper.calibration.before(guess).standardise(standard.offset, standard.unit)
+        noises = hyper.noises / (standard.unit * guess.a) ** 2
+        return pack(layout, CoupledHyper(standard.standardise_hyper(hyper.kernel), noises, calibration))
 
-    def _learn(self, rows: Sequence[Rows], layout: Layout, starts: Sequence[Array]) -> Array:
-        """θ for rows of coded points in standard units, with the signs that go with it."""
-        best, density = learn(self._make, rows, layout, starts, self._signs)
+    def _learn(
+        self, rows: Sequence[Rows], layout: Layout, previous: Array | None, afresh: bool, rng: np.random.Generator
+    ) -> Optimum:
+        """The best θ for rows of coded points in standard units, with the signs that go with it."""
+        likelihood = log_likelihood(self._make, rows, layout, self._signs)
+        found = layout.search(likelihood, previous, self._inverse, afresh, rng)
         top = len(rows) - 1
         for k in range(top if self._calibrated and len(rows[top][1]) >= SOME else 0):
             # Fidelities that seem to have little in common may be each other's opposite.
-            step = np.exp(best[layout["step"]])
+            step = np.exp(found.theta[layout["step"]])
             if len(rows[k][1]) < SOME or np.sum(step[k:] ** -2.0) < _FAR**2:
                 continue
-            signs, start = self._signs.copy(), best.copy()
+            signs, start = self._signs.copy(), found.theta.copy()
             signs[k] *= -1.0
             start[layout["step"]] = layout.centre[layout["step"]]
-            other, value = learn(self._make, rows, layout, [start], signs)
-            if value > density - _ODDS * signs[k]:
-                best, density, self._signs = other, value, signs
-        return best
+            other, density = layout.find_maximum(log_likelihood(self._make, rows, layout, signs), [start])
+            if density > found.density - _ODDS * signs[k]:
+                found, self._signs = Optimum(other, density), signs
+        return found
 
     @property
     def gp(self) -> Process:

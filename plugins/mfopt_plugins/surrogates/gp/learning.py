@@ -24,7 +24,7 @@ from mfopt_plugins.surrogates.given import Given
 from mfopt_plugins.surrogates.gp.process import GaussianProcess, Hyper, MakeGP
 from mfopt_plugins.surrogates.priors import lengthscale_part, mean_part, noise_part, scale_part
 from mfopt_plugins.surrogates.rows import thin
-from mfopt_plugins.surrogates.theta import Layout
+from mfopt_plugins.surrogates.theta import Layout, Optimum
 
 MEANS_APART = 0.3  # deviation of a fidelity's mean from that of another, over √2
 
@@ -35,16 +35,17 @@ def learn(
     given: Given,
     noises: Sequence[float | None],
     previous: Sequence[Hyper] | None,
+    inverse: Array | None,
     afresh: bool,
     rng: np.random.Generator,
-) -> list[Hyper]:
+) -> tuple[list[Hyper], Optimum]:
     """The maximum a posteriori hyper-parameters for `rows`, one set and one known noise (or None) per fidelity.
 
-    Everything is in standard units. The search starts from the `previous` optimum; if `afresh`, from the centre of the
-    priors too.
+    Everything is in standard units. The search starts from the `previous` optimum, with the H that was found there; if
+    `afresh`, from the centre of the priors too.
     """
     layout = _lay_out(given, noises)
-    rows = rows if given.flat else thin(rows, rng)
+    rows = rows if given.flat else thin(rows)
 
     def likelihood(theta: Array) -> Iterator[tuple[float, Array]]:
         for k, (hyper, (u, y)) in enumerate(zip(_unpack(layout, theta, noises), rows, strict=True)):
@@ -59,10 +60,13 @@ def learn(
             slope[layout["noise"]][k], slope[layout["mean"]][k] = own[-2], own[-1]
             yield value, slope
 
-    starts = layout.choose_starts(None if previous is None else _pack(layout, previous), afresh, rng)
+    before = None if previous is None else _pack(layout, previous)
     if given.flat:
-        starts = layout.screen_starts(likelihood, starts, rng)
-    return _unpack(layout, layout.maximise_posterior(likelihood, starts), noises)
+        starts = layout.screen_starts(likelihood, layout.choose_starts(before, afresh, rng), rng)
+        found = Optimum(*layout.find_maximum(likelihood, starts))
+    else:
+        found = layout.search(likelihood, before, inverse, afresh, rng)
+    return _unpack(layout, found.theta, noises), found
 
 
 def _lay_out(given: Given, noises: Sequence[float | None]) -> Layout:

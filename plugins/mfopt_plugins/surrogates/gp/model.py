@@ -18,16 +18,17 @@ from mfopt_plugins.surrogates.given import Given
 from mfopt_plugins.surrogates.gp.learning import learn
 from mfopt_plugins.surrogates.gp.process import Hyper, MakeGP, Process
 from mfopt_plugins.surrogates.priors import central_hyper
-from mfopt_plugins.surrogates.theta import AFRESH
+from mfopt_plugins.surrogates.rows import is_start
+from mfopt_plugins.surrogates.theta import AFRESH, NOTHING
 from mfopt_plugins.surrogates.units import Standard
 
 
 @dataclass(frozen=True)
 class Learnt:
-    """What a search found, from which the next one starts."""
+    """What the next search is to know of the last one."""
 
-    hyper: Hyper  # in standard units
     searched: int  # rows, of all fidelities, when a search last started at the centre of the priors too
+    inverse: Array | None  # its H (surrogates/climb.py)
 
 
 class GPModel(Generic[Process]):
@@ -44,6 +45,12 @@ class GPModel(Generic[Process]):
             self._hyper = replace(self._hyper, lengthscale=self.given.lengthscale)
         self._hyper = Standard().restore(self._hyper, self.given, noise)
         self.gp = make(self._hyper)
+        self._rows: Rows = (np.empty((0, dim)), np.empty(0))
+
+    @property
+    def hyper(self) -> Hyper:
+        """The hyper-parameters, in the unit of y."""
+        return self._hyper
 
     @property
     def n(self) -> int:
@@ -54,20 +61,26 @@ class GPModel(Generic[Process]):
         """Learn the hyper-parameters from these rows and condition on them alone."""
         fit_together([self], [(u, y)], rng)
 
-    def adopt(self, learnt: Learnt, standard: Standard, u: Array, y: Array) -> None:
+    def adopt(self, hyper: Hyper, standard: Standard, u: Array, y: Array) -> None:
         """Take over hyper-parameters that were learnt in these units, and condition on these rows alone."""
-        self.learnt = learnt
-        self._hyper = standard.restore(learnt.hyper, self.given, self.noise)
+        self._hyper = standard.restore(hyper, self.given, self.noise)
         self.gp = self.make(self._hyper)
-        self.gp.extend(u, y)
+        self._rows = (u[:0], y[:0])
+        self.extend(u, y)
+
+    def begins(self, u: Array, y: Array) -> bool:
+        """Whether these rows begin with those conditioned on."""
+        return is_start(self._rows, (u, y))
 
     def extend(self, u: Array, y: Array) -> None:
         """Condition on more rows; hyper-parameters stay."""
         self.gp.extend(u, y)
+        self._rows = (np.vstack([self._rows[0], u]), np.concatenate([self._rows[1], y]))
 
     def truncate(self, n: int) -> None:
         """Forget all rows but the first `n`; hyper-parameters stay."""
         self.gp.truncate(n)
+        self._rows = (self._rows[0][:n], self._rows[1][:n])
 
     def posterior(self, u: Array) -> tuple[Array, Array]:
         """Mean and variance of the function (without the noise of an observation)."""
@@ -99,19 +112,24 @@ def fit_together(models: Sequence[GPModel[Process]], rows: Sequence[Rows], rng: 
         return
     standard = Standard.of(rows[int(np.argmax(counts))][1], first.noise)
     before = [model.learnt for model in models if model.learnt is not None]
-    previous = before if len(before) == len(models) else None
-    searched = 0 if previous is None else previous[0].searched
+    known = len(before) == len(models)
+    searched = before[0].searched if known else 0
     afresh = total >= AFRESH * searched
     if afresh:
         searched = total
-    hypers = learn(
+    hypers, found = learn(
         first.make,
         [(u, standard.standardise(y)) for u, y in rows],
         standard.standardise_given(first.given),
         [standard.standardise_variance(model.noise) for model in models],
-        None if previous is None else [learnt.hyper for learnt in previous],
+        [standard.standardise_hyper(model.hyper) for model in models] if known else None,
+        before[0].inverse if known else None,
         afresh,
         rng,
     )
     for model, hyper, (u, y) in zip(models, hypers, rows, strict=True):
-        model.adopt(Learnt(hyper, searched), standard, u, y)
+        model.learnt = Learnt(searched, found.inverse)
+        if found.gain > NOTHING or not model.begins(u, y):
+            model.adopt(hyper, standard, u, y)
+        else:
+            model.extend(u[model.n :], y[model.n :])
