@@ -61,12 +61,7 @@ def _aim(x: Array, slope: Array, low: Array, high: Array, inverse: Array | None)
     size = float(np.abs(uphill).max(initial=0.0))
     if size == 0.0:
         return uphill, 0.0
-    if inverse is None:
-        step = uphill * (_FIRST_STEP / size)
-    else:
-        step = np.where(free, inverse @ uphill, 0.0)
-        if not float(step @ uphill) > 0.0:
-            step = uphill * (_FIRST_STEP / size)
+    step = uphill * (_FIRST_STEP / size) if inverse is None else np.where(free, inverse @ uphill, 0.0)
     longest = float(np.abs(step).max())
     step = step * min(1.0, _LONGEST_STEP / longest)
     return step, float(step @ uphill)

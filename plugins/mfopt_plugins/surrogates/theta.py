@@ -12,7 +12,7 @@ are here.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf
 from typing import TypeAlias
 
@@ -160,13 +160,13 @@ class Layout:
         """
         starts = self.choose_starts(previous, afresh, rng, width)
         if previous is None:
-            return Optimum(*self.find_maximum(likelihood, starts))
+            return self.find_maximum(likelihood, starts)
         found = self._climb(likelihood, previous, inverse)
         far = starts[1:] or ([self.centre] if found.gain > _FAR else [])
         if far:
-            theta, density = self.find_maximum(likelihood, far)
-            if density > found.density:
-                return Optimum(theta, density, density - found.density + found.gain)
+            other = self.find_maximum(likelihood, far)
+            if other.density > found.density:
+                return replace(other, gain=other.density - found.density + found.gain)
         return found
 
     def _climb(self, likelihood: LogLikelihood, start: Array, inverse: Array | None) -> Optimum:
@@ -198,12 +198,12 @@ class Layout:
 
         Entries that are given stay.
         """
-        return self.find_maximum(likelihood, starts, iterations)[0]
+        return self.find_maximum(likelihood, starts, iterations).theta
 
     def find_maximum(
         self, likelihood: LogLikelihood, starts: Sequence[Array], iterations: int = _ITERATIONS
-    ) -> tuple[Array, float]:
-        """The maximum a posteriori, and the log posterior density there, up to a constant."""
+    ) -> Optimum:
+        """The same, with what else is known of it."""
         free, low, high = self._free, self._low, self._high
         function = self._log_posterior(likelihood)
 
@@ -211,7 +211,7 @@ class Layout:
             value, slope = function(entries)
             return -value, -slope
 
-        best, best_value = low.copy(), np.inf
+        best, best_value, inverse = low.copy(), np.inf, None
         for start in starts if free.any() else []:
             found = minimize(
                 negative,
@@ -222,8 +222,8 @@ class Layout:
                 options={"maxiter": iterations},
             )
             if not found.fun >= best_value:
-                best[free], best_value = found.x, float(found.fun)
-        return best, -best_value
+                best[free], best_value, inverse = found.x, float(found.fun), found.hess_inv.todense()
+        return Optimum(best, -best_value, inf, inverse)
 
     def _log_posterior(self, likelihood: LogLikelihood) -> Function:
         """The log posterior density, up to a constant, and its gradient, of the entries that are learnt."""

@@ -116,9 +116,9 @@ class CoupledGP(Generic[Process]):
             signs, start = self._signs.copy(), found.theta.copy()
             signs[k] *= -1.0
             start[layout["step"]] = layout.centre[layout["step"]]
-            other, density = layout.find_maximum(log_likelihood(self._make, rows, layout, signs), [start])
-            if density > found.density - _ODDS * signs[k]:
-                found, self._signs = Optimum(other, density), signs
+            other = layout.find_maximum(log_likelihood(self._make, rows, layout, signs), [start])
+            if other.density > found.density - _ODDS * signs[k]:
+                found, self._signs = other, signs
         return found
 
     @property
