@@ -222,7 +222,11 @@ class Layout:
                 options={"maxiter": iterations},
             )
             if not found.fun >= best_value:
-                best[free], best_value, inverse = found.x, float(found.fun), found.hess_inv.todense()
+                best[free], best_value, inverse = (
+                    found.x,
+                    float(found.fun),
+                    np.asarray(found.hess_inv @ np.eye(len(found.x))),
+                )
         return Optimum(best, -best_value, inf, inverse)
 
     def _log_posterior(self, likelihood: LogLikelihood) -> Function:
