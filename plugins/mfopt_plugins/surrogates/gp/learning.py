@@ -63,7 +63,7 @@ def learn(
     before = None if previous is None else _pack(layout, previous)
     if given.flat:
         starts = layout.screen_starts(likelihood, layout.choose_starts(before, afresh, rng), rng)
-        found = Optimum(*layout.find_maximum(likelihood, starts))
+        found = layout.find_maximum(likelihood, starts)
     else:
         found = layout.search(likelihood, before, inverse, afresh, rng)
     return _unpack(layout, found.theta, noises), found
