@@ -10,11 +10,12 @@ from mfopt.hooks import FullAcquisition, with_defaults
 from mfopt.protocols import Acquisition, Array, Domain
 from mfopt_plugins.maximisers.grid import Grid
 from mfopt_plugins.maximisers.mixed import refine
-from mfopt_plugins.maximisers.polish import ROUNDS
+from mfopt_plugins.maximisers.polish import ROUNDS, polish
 
 _ALL_CORNERS = 7  # up to this dimension all 2^dim corners are looked at
 # Numbers of these times rows of the largest model: what it may cost.
 _EVALUATIONS, _ASCENTS, _ROUNDS = 3_000_000, 6_000, 120_000
+_LEAST_ROUNDS = 12  # of an ascent, however many rows there are
 _SEED = 0  # of the random points that join the candidates: the same at every ask, so that they can be remembered
 
 
@@ -45,14 +46,21 @@ class Direct:
         full = acquisition if isinstance(acquisition, FullAcquisition) else with_defaults(acquisition)
         if domain.points is not None:
             return np.array(domain.points[full.argmax(domain.points, None)])
-        grid = self._grid = Grid.of(domain, self._grid)
+        if self._grid is None or self._grid.domain is not domain:
+            self._grid = Grid(domain)
+        grid = self._grid
         rows, dim = max(1, full.rows), len(grid.blocks)
         budget = self._budget or min(100 * dim + 2 * t, 2000, max(300, _EVALUATIONS // rows))
         climbs = self._climbs or min(6 + dim, max(3, _ASCENTS // rows))
         points, values = _divide(full, grid, budget)
         others = grid.scattered if grid.mixed else scatter(domain)
         points, values = np.vstack([points, others]), np.concatenate([values, full.recurring(others)])
-        return refine(full, grid, points, values, climbs, min(ROUNDS, max(12, _ROUNDS // rows)))
+        rounds = min(ROUNDS, max(_LEAST_ROUNDS, _ROUNDS // rows))
+        if not (grid.mixed or grid.constrained):
+            found = polish(full, None, points, values, climbs, rounds)
+            if domain.contains(found[None])[0]:
+                return found
+        return refine(full, grid, points, values, climbs, rounds)
 
 
 def _divide(acquisition: FullAcquisition, grid: Grid, budget: int) -> tuple[Array, Array]:
