@@ -163,15 +163,19 @@ class Observations(Told):
         self._use_bounds(k)
 
     def _use_bounds(self, k: int) -> None:
-        """Bounds below the best value of position k become rows: the models see no more there. Others say nothing."""
+        """Bounds between the lowest and the best value of position k become rows: the models see no more there.
+
+        A bound above the best says nothing. One below all values says that the point failed, as one does by giving a
+        penalty: the model of failures knows that, and for the models of values it would be a cliff.
+        """
         if not self._bounds or self.counts[k] == 0:
             return
-        best = float(self._told[k][: self._size[k]].max())
-        for u, j, bound in self._bounds:
-            if j == k and bound < best:
-                self._bounded[k].add(self._size[k])
-                self._append(u, k, bound)
-        self._bounds = [one for one in self._bounds if not (one[1] == k and one[2] < best)]
+        lowest, best = self.lowest(k), float(self._told[k][: self._size[k]].max())
+        entering = [one for one in self._bounds if one[1] == k and lowest < one[2] < best]
+        self._bounds = [one for one in self._bounds if not (one[1] == k and lowest < one[2] < best)]
+        for u, _, bound in entering:
+            self._bounded[k].add(self._size[k])
+            self._append(u, k, bound)
 
     # ---------------------------------------------------------------------------------------------- values
 

@@ -165,8 +165,6 @@ class UCBStrategy(_Terms):
 
     def tell(self, record: Record) -> None:
         """Learn the outcome of a query, or data that nobody asked for, in the order told."""
-        if record.bound is not None:
-            record = replace(record, bound=self._softener.softening.value(record.bound))
         if self._hedge is not None and record.y is not None and record.fidelity == self._used[-1]:
             self._hedge.judge(record.u, self._softener.softening.value(record.y))
         if record.y is not None and record.fidelity in self._used:
