@@ -21,10 +21,9 @@ from math import ceil, log
 
 import numpy as np
 
-from mfopt.hooks import FullAcquisition
+from mfopt.hooks import FullAcquisition, FusesBounds
 from mfopt.protocols import Array, Model, Problem
-from mfopt_plugins.method.learning import GROWTH
-from mfopt_plugins.method.models import FidelityModels
+from mfopt_plugins.method.models import GROWTH, FidelityModels
 from mfopt_plugins.method.upper_bound import PlainBound
 
 SCORES = 6
@@ -32,7 +31,7 @@ MARGIN = 4.0  # in units of log density; scores lie within ±MOST, so that one s
 MOST = 3.0
 ALONE = 0.9
 FEWEST = 3  # target values before predictions are compared
-_FLOOR = 1e-12  # of the variance of the values: the least variance of a prediction
+_FLOOR = 1e-8  # of the variance of the values: predictions that are better than that are as good as each other
 _STREAM = 5  # keeps the generators used here apart from others with the same seed
 
 
@@ -47,22 +46,21 @@ class Hedge:
         self._learnt = 0  # rows from which the model learnt
         self._alone = self._make()
 
-    @property
-    def prefers_alone(self) -> bool:
-        """Whether the target's own values have predicted it better than all fidelities together."""
-        return sum(self._scores[-SCORES:]) > MARGIN
+    def judge(self, u: Array, y: float) -> bool:
+        """Compare what the models say of a target value that is about to count, y as they see values.
 
-    def judge(self, u: Array, y: float) -> None:
-        """Compare what the models said of a target value that is about to count; `y` as the models see values."""
+        Whether the target's own values have predicted it better so far than all fidelities together.
+        """
+        self._update()
         values = self._models.observations.rows(self._top)[1]
         together = self._models.models[self._top]
-        if self._alone.n < FEWEST or together.n < FEWEST:
-            return
-        floor = _FLOOR * float(np.var(values))
-        score = _log_density(self._alone, u, y, floor) - _log_density(together, u, y, floor)
-        self._scores.append(float(np.clip(score, -MOST, MOST)))
+        if self._alone.n >= FEWEST and together.n >= FEWEST:
+            floor = _FLOOR * float(np.var(values))
+            score = _log_density(self._alone, u, y, floor) - _log_density(together, u, y, floor)
+            self._scores.append(float(np.clip(score, -MOST, MOST)))
+        return sum(self._scores[-SCORES:]) > MARGIN
 
-    def update(self) -> None:
+    def _update(self) -> None:
         """Bring the model of the target alone up to date with the values told."""
         u, y = self._models.observations.rows(self._top)
         if len(y) >= FEWEST and len(y) - self._learnt >= max(1, ceil(GROWTH * self._learnt)):
@@ -77,7 +75,8 @@ class Hedge:
 
     @contextmanager
     def hallucinate(self, points: Array) -> Iterator[None]:
-        """Within, these pending points count as told with the mean of the model alone."""
+        """Within, the model alone knows all values told, and pending points count as told with its mean there."""
+        self._update()
         n = self._alone.n
         try:
             if len(points):
@@ -88,6 +87,9 @@ class Hedge:
 
     def bound(self, beta: float) -> FullAcquisition:
         """μ + β½σ of the model alone."""
+        surrogate = self._problem.surrogates[self._models.used[self._top]]
+        if isinstance(surrogate, FusesBounds):
+            return surrogate.bound([self._alone], beta, [0.0])
         return PlainBound([self._alone], beta, [0.0])
 
     def _make(self) -> Model:

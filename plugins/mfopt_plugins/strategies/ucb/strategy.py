@@ -162,11 +162,12 @@ class UCBStrategy(_Terms):
         self._doubt = Doubt() if rules.doubt else None
         self._share = Share(rules.share if self._weighs else 0.0, self._costs, self._observations)
         self._hedge = Hedge(problem, self._models) if rules.hedged and self._weighs else None
+        self._prefers_alone = False  # what the hedge says
 
     def tell(self, record: Record) -> None:
         """Learn the outcome of a query, or data that nobody asked for, in the order told."""
         if self._hedge is not None and record.y is not None and record.fidelity == self._used[-1]:
-            self._hedge.judge(record.u, self._softener.softening.value(record.y))
+            self._prefers_alone = self._hedge.judge(record.u, self._softener.softening.value(record.y))
         if record.y is not None and record.fidelity in self._used:
             self._checks.tell(record.u, self._used.index(record.fidelity), record.y, record.asked)
         super().tell(record)
@@ -216,8 +217,6 @@ class UCBStrategy(_Terms):
             self._observations.soften(self._softener.softening)
             self._learn_anew()
         super()._learn(view)
-        if self._hedge is not None:
-            self._hedge.update()
 
     def _see_anew(self) -> None:
         self._softener.restart()
@@ -273,7 +272,7 @@ class UCBStrategy(_Terms):
 
     def _decide(self, turn: _Turn) -> tuple[str, _Turn, _Choice]:
         """The rule that applies, the turn (doubt changes β), and the choice."""
-        if self._hedge is not None and self._hedge.prefers_alone and self._share.is_owed(turn.pending, ALONE):
+        if self._hedge is not None and self._prefers_alone and self._share.is_owed(turn.pending, ALONE):
             return "hedge", turn, self._ask_alone(self._hedge, turn)
         if self._share.is_owed(turn.pending):
             text = f"the target has had less than {100 * self._share.part:.0f} % of what was spent"
