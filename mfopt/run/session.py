@@ -8,6 +8,10 @@ An error or an interruption may come between any two of these steps. Then the le
 next call. In a study the strategy is made again, too: a fresh copy of it is shown the whole run. A run in memory keeps
 the strategy that it was given, which has made every ask itself, unless Ctrl-C came while that was at work.
 
+With each ask a study keeps the strategy's state, where the strategy can tell it. A fresh strategy, or one that has not
+made the latest asks itself, is handed that state instead of being asked everything again. What is kept is never needed:
+where there is no state, or one of no use, the run is replayed.
+
 Threads share a session through three locks. One that needs several takes them in this order:
 
     asking    one ask at a time: the strategy is touched by nobody else
@@ -33,7 +37,7 @@ from mfopt.run.beliefs import Beliefs
 from mfopt.run.events import Added, Asked, Event, Refused
 from mfopt.run.ledger import Ledger
 from mfopt.run.locks import Lock
-from mfopt.run.log import Log
+from mfopt.run.log import Log, MemoryLog
 from mfopt.run.setup import Setup
 from mfopt.run.strategist import Step, Strategist
 from mfopt.run.trial import Trial
@@ -57,6 +61,7 @@ class Session:
         self._torn = False  # whether an interruption may have come between the log and the ledger
         self._asked = False  # whether the strategy was asked in the present ask
         self._written: list[Asked | Refused] = []  # what the present ask has written
+        self._trusts_states = log.durable
         self.refresh()
 
     @property
@@ -79,14 +84,14 @@ class Session:
 
     def _enter(self, events: Sequence[Event]) -> None:
         with self.state.held:
-            for event in events:
+            for number, event in enumerate(events, start=self.log.position - len(events) + 1):
                 shown = self.ledger.enter(event)
                 if self._strategist is not None:
-                    self._strategist.queue((event, shown))
+                    self._strategist.queue(Step(number, event, shown))
 
     def _rebuild(self, events: Sequence[Event]) -> None:
         """The state after these events, which are all there are."""
-        ledger, steps = _replay(self.setup, events)
+        ledger, steps = replay(self.setup, events)
         with self.state.held:
             if self.log.durable:
                 self._strategist = None
@@ -142,6 +147,10 @@ class Session:
             with self.log.transaction() if self.log.durable else nullcontext():
                 self.refresh()
                 yield
+                if self._asked and self.log.durable and self._strategist is not None:
+                    state = self._strategist.tell_state()
+                    if state is not None:
+                        self.log.write_state(state)
         except BaseException as error:
             # A block that Ctrl-C kept from ending ends with its traceback: maybe during a later ask, which is not its.
             if self._written is written:
@@ -193,6 +202,11 @@ class Session:
                 if strategist.behind == 0:
                     self._write(Refused(str(exhausted), exhausted.which))
             return None
+        except Exception:
+            if not strategist.unproven:
+                raise
+            self._distrust_states()
+            return self.suggest()
 
     def hand_out(self, x: Array, u: Array, m: int, reason: Any) -> Trial | None:
         """Make what the strategy suggested a pending trial; within `ask_transaction`.
@@ -235,17 +249,39 @@ class Session:
         with self.state.held:
             view, behind = self.ledger.view(), strategist.behind
         try:
+            behind -= self._skip_asks(strategist)
             strategist.catch_up(behind)
         except BaseException as error:
-            self._forget_strategist(simple=isinstance(error, Exception))
+            simple = isinstance(error, Exception)
+            if simple and strategist.unproven:
+                self._distrust_states()
+                return self._catch_up()
+            self._forget_strategist(simple)
             raise
         return strategist, view
+
+    def _skip_asks(self, strategist: Strategist) -> int:
+        """Hand the strategy the state that is kept, if that saves an ask; how many of its steps are done with that."""
+        if not self._trusts_states or not strategist.can_skip(self.log.position):
+            return 0
+        with self.writing.held:
+            kept = self.log.read_state()
+        if kept is None or not strategist.can_skip(kept[0]):
+            return 0
+        before = strategist.behind
+        strategist.skip(*kept)
+        return before - strategist.behind
+
+    def _distrust_states(self) -> None:
+        """Replay the run from now on: a state that was kept has led to an error."""
+        self._trusts_states = False
+        self._strategist = None
 
     def _start_strategist(self) -> Strategist:
         with self.writing.held:
             known = self._strategist
             strategist = known.restart() if known and known.restart else self.setup.start_strategist(copies=True)
-            for step in _replay(self.setup, self.log.read_again())[1]:
+            for step in replay(self.setup, self.log.read_again())[1]:
                 strategist.queue(step)
             self._strategist = strategist
         return strategist
@@ -293,10 +329,10 @@ class Session:
             self.log.close()
 
 
-def _replay(setup: Setup, events: Sequence[Event]) -> tuple[Ledger, list[Step]]:
+def replay(setup: Setup, events: Sequence[Event]) -> tuple[Ledger, list[Step]]:
     """A ledger with these events, and what a strategy is to be shown for them."""
     ledger = setup.make_ledger()
-    return ledger, [(event, ledger.enter(event)) for event in events]
+    return ledger, [Step(number, event, ledger.enter(event)) for number, event in enumerate(events, start=1)]
 
 
 def _find_claim(log: Log, trial: object) -> tuple[int, int | None]:
@@ -317,10 +353,10 @@ def _take_apart(session: Session) -> tuple[Callable[..., Session], tuple[Any, ..
         )
     with session.asking.held, session.writing.held:
         session.refresh()
-        return _revive, (session.setup, list(session.log.read_again()), session._strategist)
+        return revive, (session.setup, list(session.log.read_again()), session._strategist)
 
 
-def _revive(setup: Setup, events: Sequence[Event], strategist: Strategist | None) -> Session:
+def revive(setup: Setup, events: Sequence[Event], strategist: Strategist | None) -> Session:
     """The session of a run in memory that was pickled or copied."""
     for event in events:
         if isinstance(event, Asked | Added):  # NumPy does not pickle that an array is read-only
@@ -328,74 +364,3 @@ def _revive(setup: Setup, events: Sequence[Event], strategist: Strategist | None
     session = Session(setup, MemoryLog(events))
     session._strategist = strategist
     return session
-
-
-class MemoryLog:
-    """The log of a run that lives in this process only, as a list. Nothing is leased, and nothing is open.
-
-    An event counts as soon as it is written, so that an ask need not keep others from writing until it ends: what it
-    has written is withdrawn if it fails.
-    """
-
-    durable = False
-    lease: float | None = None
-
-    def __init__(self, events: Sequence[Event] = ()) -> None:
-        self._events: list[Event] = list(events)
-        self._rewound = bool(events)
-
-    @contextmanager
-    def transaction(self) -> Iterator[None]:
-        """What is written within stays, or nothing of it if anything fails."""
-        before = len(self._events)
-        try:
-            yield
-        except GeneratorExit:  # Ctrl-C kept the block from ending: by now others may have written
-            raise
-        except BaseException:
-            del self._events[before:]
-            raise
-
-    def read(self) -> Sequence[Event]:
-        """The events not seen yet: none, except after `rewind`."""
-        events = list(self._events) if self._rewound else []
-        self._rewound = False
-        return events
-
-    def read_again(self) -> Sequence[Event]:
-        """All events seen so far."""
-        return [] if self._rewound else list(self._events)
-
-    def rewind(self) -> None:
-        """Count every event as not seen yet."""
-        self._rewound = True
-
-    def write(self, event: Event) -> None:
-        """Append an event."""
-        self._events.append(event)
-
-    def withdraw(self, events: Sequence[Event]) -> None:
-        """Take back those of these events that were written."""
-        gone = {id(event) for event in events}
-        self._events = [event for event in self._events if id(event) not in gone]
-
-    def count_expired(self) -> int:
-        """None: nothing is leased."""
-        return 0
-
-    def claim(self, n: int) -> dict[int, int]:
-        """None: nothing is leased."""
-        return {}
-
-    def claim_number(self, id: int) -> int | None:
-        """None: a trial in memory is handed out once."""
-        return None
-
-    def renew(self, id: int, claim: int | None) -> None:
-        """Nothing to do: nothing is leased."""
-
-    def check_claim(self, id: int, claim: int) -> None:
-        """Nothing to do: a trial in memory is handed out once."""
-
-    def close(self) -> None:
-        """Nothing to do: nothing is open."""

@@ -13,17 +13,27 @@ cost of the last one, while few rows (when a row changes most) are refitted each
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from math import ceil
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.random import Generator
 
-from mfopt.hooks import FullAcquisition, FusesBounds, SharesKernel, TellsFactors, joint_model, shared_surrogate
+from mfopt.hooks import (
+    FullAcquisition,
+    FusesBounds,
+    KeepsFit,
+    Rows,
+    SharesKernel,
+    TellsFactors,
+    joint_model,
+    shared_surrogate,
+)
 from mfopt.protocols import Array, JointModel, Model, Query, Surrogate
+from mfopt_plugins.method.kept import Kept, count, fields, finite, group, many, mapping, maybe
 from mfopt_plugins.method.observations import AGREE, Observations
 from mfopt_plugins.method.upper_bound import PlainBound
 
@@ -205,6 +215,29 @@ class FidelityModels:
             return (AGREE * float(np.ptp(values))) ** 2
         return None
 
+    # ----------------------------------------------------------------------------------------------- state
+
+    def state(self) -> dict[str, Any] | None:
+        """What the models have learnt, and when; None where one of them cannot tell."""
+        learning = self._learning.state()
+        if learning is None:
+            return None
+        rows = [model.n for model in self.models]
+        return {"assumed": list(self._assumed), "rows": rows, "learning": learning}
+
+    def restore(self, state: object) -> None:
+        """Be as other models were of the same observations, which are restored before."""
+        given = mapping(state, "assumed", "rows", "learning")
+        assumed = many(maybe(finite), len(self.used))(given["assumed"])
+        if assumed != self._assumed:
+            self._assumed, self._learning = assumed, self._make(assumed)
+            self.models = list(self._learning.models)
+        counts = many(count, len(self.used))(given["rows"])
+        if any(n > known for n, known in zip(counts, self.observations.counts, strict=True)):
+            raise ValueError(f"models must have at most {self.observations.counts} rows, got {counts}")
+        rows = [(u[:n], y[:n]) for n, (u, y) in zip(counts, map(self.observations.rows, range(len(counts))), strict=True)]
+        self._learning.restore(given["learning"], rows)
+
     def _learnt_noise(self, k: int) -> float:
         return float(self.models[k].describe().get("noise", 0.0))
 
@@ -231,8 +264,14 @@ def _choose_learning(
     return Alone(models, when, max(3, 2 * dim) if own is None else own)
 
 
-class Schedule:
+def _rows_or_never(value: object) -> int:
+    return -1 if value == -1 else count(value)
+
+
+class Schedule(Kept):
     """When which position learns again, from which rows, with which generator."""
+
+    kept = fields(learnt_at=many(_rows_or_never))
 
     def __init__(self, observations: Observations, seed: int) -> None:
         self.observations = observations
@@ -282,6 +321,12 @@ class Learning(Protocol):
     def forget(self) -> None:
         """What was learnt no longer counts."""
 
+    def state(self) -> dict[str, Any] | None:
+        """What the models have learnt, and when; None where one of them cannot tell."""
+
+    def restore(self, state: object, rows: Sequence[Rows]) -> None:
+        """Be as another one was that told this state, with models that had these rows, (u, y) per position."""
+
 
 class Jointly:
     """One posterior of all fidelities, which learns as soon as any of them is due."""
@@ -304,6 +349,14 @@ class Jointly:
     def forget(self) -> None:
         """What was learnt no longer counts."""
         self._when.forget()
+
+    def state(self) -> dict[str, Any] | None:
+        """What the process has learnt, and when."""
+        return _tell_states(self._when, [self.joint])
+
+    def restore(self, state: object, rows: Sequence[Rows]) -> None:
+        """Be as another one was that told this state, with a process that had these rows."""
+        _restore_states(self._when, [self.joint], mapping(state, "when", "models"), [rows])
 
 
 class WithOneKernel:
@@ -328,6 +381,14 @@ class WithOneKernel:
     def forget(self) -> None:
         """What was learnt no longer counts."""
         self._when.forget()
+
+    def state(self) -> dict[str, Any] | None:
+        """What the models have learnt, and when."""
+        return _tell_states(self._when, self.models)
+
+    def restore(self, state: object, rows: Sequence[Rows]) -> None:
+        """Be as another one was that told this state, with models that had these rows."""
+        _restore_states(self._when, self.models, mapping(state, "when", "models"), [[row] for row in rows])
 
 
 class Alone:
@@ -363,6 +424,18 @@ class Alone:
         self._when.forget()
         self._lender = [None] * len(self.models)
 
+    def state(self) -> dict[str, Any] | None:
+        """What the models have learnt or borrowed, and when."""
+        told = _tell_states(self._when, self.models)
+        return None if told is None else {**told, "lenders": [one and list(one) for one in self._lender]}
+
+    def restore(self, state: object, rows: Sequence[Rows]) -> None:
+        """Be as another one was that told this state, with models that had these rows."""
+        given = mapping(state, "when", "models", "lenders")
+        lenders = many(maybe(group(count, count)), len(self.models))(given["lenders"])
+        _restore_states(self._when, self.models, given, [[row] for row in rows])
+        self._lender = [None if one is None else (one[0], one[1]) for one in lenders]
+
     def _borrow(self, k: int) -> None:
         """Give model k the hyper-parameters that the lender's rows suggest, and no rows."""
         observations = self._when.observations
@@ -378,3 +451,21 @@ class Alone:
         self.models[k].fit(*observations.rows(j), self._when.generator(k))
         self.models[k].truncate(0)
         self._lender[k] = (j, n)
+
+
+def _tell_states(when: Schedule, models: Sequence[object]) -> dict[str, Any] | None:
+    """When was learnt, and what each of these models, joint or not, has; None where one cannot tell."""
+    states = [model.state() if isinstance(model, KeepsFit) else None for model in models]
+    return None if any(state is None for state in states) else {"when": when.state(), "models": states}
+
+
+def _restore_states(
+    when: Schedule, models: Sequence[object], given: Mapping[str, Any], rows: Sequence[Sequence[Rows]]
+) -> None:
+    """The same back; a joint model has the rows of all positions, others those of one."""
+    states = many(lambda state: state, len(models))(given["models"])
+    when.restore(given["when"])
+    for model, state, own in zip(models, states, rows, strict=True):
+        if not isinstance(model, KeepsFit):
+            raise ValueError("models must be able to be restored, got one that is not")
+        model.restore(state, own)

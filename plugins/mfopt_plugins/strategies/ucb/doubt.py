@@ -15,13 +15,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from mfopt_plugins.method.kept import Kept, count, fields, maybe, number
+
 SETTLED = 1e-4  # of the spread: gains below it are refinements
 FACTOR, STEPS = 4.0, 3  # by which doubt raises β, and how often at most
 
 
 @dataclass
-class Doubt:
+class Doubt(Kept):
     """Whose turn it is."""
+
+    kept = fields(looks=count, _vain=count, _before=maybe(number))
 
     looks: int = 0  # queries elsewhere before the next refinement
     _vain: int = 0  # refinements in a row before which the best value had not risen

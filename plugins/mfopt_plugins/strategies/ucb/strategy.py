@@ -36,7 +36,7 @@ from mfopt.protocols import Array, Problem, Query, Record, Suggestion, View
 from mfopt.run.reason import Reason
 from mfopt_plugins.method.upper_bound import PlainBound
 from mfopt_plugins.strategies.base.avoid import CAUTION
-from mfopt_plugins.strategies.base.cycle import Cycle, incumbent
+from mfopt_plugins.strategies.base.cycle import Cycle, Part, incumbent
 from mfopt_plugins.strategies.base.risk import Risk
 from mfopt_plugins.strategies.ucb.affine import Affine
 from mfopt_plugins.strategies.ucb.doubt import FACTOR, SETTLED, STEPS, Doubt
@@ -174,7 +174,7 @@ class UCBStrategy(_Terms):
         if not self._softener.active:
             return None
         values = np.concatenate([self._observations.rows(k)[1] for k in range(len(self._used))])
-        return partial(self._softener.restore, lowest=float(values.min()), highest=float(values.max()))
+        return partial(self._softener.unsoften, lowest=float(values.min()), highest=float(values.max()))
 
     def _couples(self) -> bool:
         # The theorems are about one process per fidelity, and so are affine corrections.
@@ -206,6 +206,18 @@ class UCBStrategy(_Terms):
         self._models.forget()
         self._schedule.gamma.restart()
         self._checks.compare_all(self._spread())
+
+    def _parts(self) -> dict[str, Part]:
+        parts: dict[str, Part] = {
+            **super()._parts(),
+            "zeta": self._schedule.zeta,
+            "gamma": self._schedule.gamma,
+            "affine": self._affine,
+            "checks": self._checks,
+            "softener": self._softener,
+            "risk": self._risk,
+        }
+        return parts if self._doubt is None else {**parts, "doubt": self._doubt}
 
     # --------------------------------------------------------------------------------- what to ask for next
 

@@ -13,16 +13,19 @@ The paper conditions each fidelity on its own values alone; docs/defaults.md say
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import groupby
 from typing import Any, Generic
 
 import numpy as np
 
 from mfopt.hooks import Rows
 from mfopt.protocols import Array, Model
+from mfopt_plugins.method.kept import array, count, group, many, mapping, maybe
 from mfopt_plugins.surrogates.coupled.calibration import SOME, Calibration
 from mfopt_plugins.surrogates.coupled.learning import CoupledHyper, lay_out, learn, unpack
 from mfopt_plugins.surrogates.given import Given
 from mfopt_plugins.surrogates.gp.process import MakeGP, Process
+from mfopt_plugins.surrogates.groups import Groups
 from mfopt_plugins.surrogates.rows import thin
 from mfopt_plugins.surrogates.theta import AFRESH, Layout
 from mfopt_plugins.surrogates.units import Standard
@@ -147,6 +150,33 @@ class CoupledGP(Generic[Process]):
         """Replace the rows of fidelity k, and learn all hyper-parameters anew."""
         self.fit([(u, y) if j == k else rows for j, rows in enumerate(self._rows)], rng)
 
+    def state(self) -> dict[str, Any] | None:
+        """What was learnt, and how the rows were added; None where that is not known."""
+        process, hyper = self._process.state(), self._process.hyper
+        if process is None:
+            return None
+        return {
+            "learnt": None if self._learnt is None else self._learnt.copy(),
+            "searched": self._searched,
+            "signs": self._signs.copy(),
+            "hyper": hyper.state(),
+            "process": process,
+        }
+
+    def restore(self, state: Mapping[str, Any], rows: Sequence[Rows]) -> None:
+        """Be as another one was that told this state, with these rows, (u, y) per fidelity."""
+        given = mapping(state, "learnt", "searched", "signs", "hyper", "process")
+        hyper = CoupledHyper.read(given["hyper"], self._dim, len(self._noises))
+        learnt, signs = maybe(array)(given["learnt"]), array(given["signs"])
+        size = len(self._lay_out(Standard(), self._noises))
+        if signs.shape != self._signs.shape or (learnt is not None and learnt.shape != (size,)):
+            raise ValueError(f"θ must have {size} entries and {len(self._signs)} signs, got other shapes")
+        if not hyper.is_same(self._process.hyper):
+            self._process = CoupledProcess(self._make, hyper)
+        self._learnt, self._searched, self._signs = learnt, count(given["searched"]), signs
+        self._rows = [(np.array(u), np.array(y)) for u, y in rows]
+        self._process.rebuild(given["process"], self._rows)
+
     def describe(self, k: int) -> Mapping[str, Any]:
         """Hyper-parameters in the unit of the target; `step` are the length-scales of the steps between fidelities.
 
@@ -244,9 +274,11 @@ class CoupledProcess(Generic[Process]):
 
     def __init__(self, make: MakeGP[Process], hyper: CoupledHyper) -> None:
         self.hyper = hyper
+        self._make = make
         self._gp = make(hyper.kernel)
         self._order: list[int] = []  # the fidelity of each row of the process
         self._matching = 0  # how many leading rows of the process still match those of the fidelities
+        self._groups = Groups()
 
     def forget(self, k: int, n: int) -> None:
         """Note that only the first n rows of fidelity k are left."""
@@ -263,16 +295,44 @@ class CoupledProcess(Generic[Process]):
             return self._gp
         if self._matching < len(self._order):
             self._gp.truncate(self._matching)
+            self._groups.cut(self._matching)
             del self._order[self._matching :]
         for k, (u, y) in enumerate(rows):
             known = self._order.count(k)
             if known < len(y):
-                a, b = self.hyper.calibration.a[k], self.hyper.calibration.b[k]
-                noises = np.full(len(y) - known, self.hyper.noises[k] / a**2)
-                self._gp.extend(_encode(u[known:], k, len(rows)), (y[known:] - b) / a, noises)
+                self._gp.extend(*self._convert(k, (u[known:], y[known:])))
+                self._groups.add(len(y) - known, self._gp.jitter)
                 self._order += [k] * (len(y) - known)
         self._matching = len(self._order)
         return self._gp
+
+    def _convert(self, k: int, rows: Rows) -> tuple[Array, Array, Array]:
+        """Points, values and noises of the process for rows of fidelity k."""
+        u, y = rows
+        a, b = self.hyper.calibration.a[k], self.hyper.calibration.b[k]
+        return _encode(u, k, len(self.hyper.noises)), (y - b) / a, np.full(len(y), self.hyper.noises[k] / a**2)
+
+    def state(self) -> dict[str, Any] | None:
+        """The fidelities of its rows, as runs, and their groups; None where these are not known."""
+        groups, order = self._groups.state(self._matching), self._order[: self._matching]
+        runs = [[k, len(list(rows))] for k, rows in groupby(order)]
+        return None if groups is None else {"order": runs, "groups": groups}
+
+    def rebuild(self, state: object, rows: Sequence[Rows]) -> None:
+        """Be as another process with these hyper-parameters was, which had such rows; some may be there already."""
+        given = mapping(state, "order", "groups")
+        runs = many(group(count, count))(given["order"])
+        have = [sum(size for k, size in runs if k == j) for j in range(len(rows))]
+        if any(n > len(y) for n, (_, y) in zip(have, rows, strict=True)) or any(k >= len(rows) for k, _ in runs):
+            raise ValueError(f"a process must have rows that are there, got {have}")
+        order = np.repeat([k for k, _ in runs], [size for _, size in runs]).astype(np.int64)
+        parts = [self._convert(k, (u[:n], y[:n])) for k, (n, (u, y)) in enumerate(zip(have, rows, strict=True))]
+        place = np.argsort(np.argsort(order, kind="stable"))  # of each row among all, sorted by fidelity
+        points, values, noises = (np.concatenate(part)[place] for part in zip(*parts, strict=True))
+        if self._order[: self._matching] != order[: self._matching].tolist():  # other rows than these
+            self._gp, self._groups = self._make(self.hyper.kernel), Groups()
+        self._groups.rebuild(self._gp, given["groups"], points, values, noises)
+        self._order, self._matching = order.tolist(), len(order)
 
 
 def _encode(u: Array, k: int, count: int) -> Array:

@@ -14,9 +14,11 @@ import numpy as np
 
 from mfopt.hooks import Rows
 from mfopt.protocols import Array
+from mfopt_plugins.method.kept import count, group, mapping, maybe
 from mfopt_plugins.surrogates.given import Given
 from mfopt_plugins.surrogates.gp.learning import learn
 from mfopt_plugins.surrogates.gp.process import Hyper, MakeGP, Process
+from mfopt_plugins.surrogates.groups import Groups
 from mfopt_plugins.surrogates.priors import central_hyper
 from mfopt_plugins.surrogates.theta import AFRESH
 from mfopt_plugins.surrogates.units import Standard
@@ -43,7 +45,12 @@ class GPModel(Generic[Process]):
         if self.given.lengthscale is not None:
             self._hyper = replace(self._hyper, lengthscale=self.given.lengthscale)
         self._hyper = Standard().restore(self._hyper, self.given, noise)
-        self.gp = make(self._hyper)
+        self._condition_anew()
+
+    def _condition_anew(self) -> None:
+        """A process with the present hyper-parameters and no rows."""
+        self.gp = self.make(self._hyper)
+        self._groups = Groups()
 
     @property
     def n(self) -> int:
@@ -58,16 +65,43 @@ class GPModel(Generic[Process]):
         """Take over hyper-parameters that were learnt in these units, and condition on these rows alone."""
         self.learnt = learnt
         self._hyper = standard.restore(learnt.hyper, self.given, self.noise)
-        self.gp = self.make(self._hyper)
-        self.gp.extend(u, y)
+        self._condition_anew()
+        self.extend(u, y)
 
     def extend(self, u: Array, y: Array) -> None:
         """Condition on more rows; hyper-parameters stay."""
-        self.gp.extend(u, y)
+        if len(y):
+            self.gp.extend(u, y)
+            self._groups.add(len(y), self.gp.jitter)
 
     def truncate(self, n: int) -> None:
         """Forget all rows but the first `n`; hyper-parameters stay."""
         self.gp.truncate(n)
+        self._groups.cut(n)
+
+    def state(self) -> dict[str, Any] | None:
+        """What was learnt, and how the rows were added; None where that is not known."""
+        groups, learnt = self._groups.state(self.n), self.learnt
+        if groups is None:
+            return None
+        return {
+            "learnt": None if learnt is None else [learnt.hyper.state(), learnt.searched],
+            "hyper": self._hyper.state(),
+            "groups": groups,
+        }
+
+    def restore(self, state: Mapping[str, Any], rows: Sequence[Rows]) -> None:
+        """Be as another one was that told this state, with these rows, (u, y) of its one fidelity."""
+        given = mapping(state, "learnt", "hyper", "groups")
+        learnt, hyper = maybe(group(Hyper.read, count))(given["learnt"]), Hyper.read(given["hyper"])
+        (u, y), size = rows[0], len(self._hyper.lengthscale)
+        if any(len(one.lengthscale) != size for one in ([hyper] if learnt is None else [hyper, learnt[0]])):
+            raise ValueError(f"there must be {size} length-scales, got others")
+        self.learnt = None if learnt is None else Learnt(*learnt)
+        if not hyper.is_same(self._hyper):
+            self._hyper = hyper
+            self._condition_anew()
+        self._groups.rebuild(self.gp, given["groups"], u, y)
 
     def posterior(self, u: Array) -> tuple[Array, Array]:
         """Mean and variance of the function (without the noise of an observation)."""
