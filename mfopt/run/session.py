@@ -62,6 +62,7 @@ class Session:
         self._asked = False  # whether the strategy was asked in the present ask
         self._written: list[Asked | Refused] = []  # what the present ask has written
         self._trusts_states = log.durable
+        self._first_read: Sequence[Event] = ()  # what the log held at first, until a strategy is shown it
         self.refresh()
 
     @property
@@ -79,7 +80,10 @@ class Session:
                 self.log.rewind()
                 self._rebuild(self.log.read())
             else:
-                self._enter(self.log.read())
+                first, events = self.log.position == 0, self.log.read()
+                if first and self.log.durable:
+                    self._first_read = events
+                self._enter(events)
             self._torn = False
 
     def _enter(self, events: Sequence[Event]) -> None:
@@ -281,7 +285,9 @@ class Session:
         with self.writing.held:
             known = self._strategist
             strategist = known.restart() if known and known.restart else self.setup.start_strategist(copies=True)
-            for step in replay(self.setup, self.log.read_again())[1]:
+            known_events, self._first_read = self._first_read, ()
+            events = known_events if len(known_events) == self.log.position else self.log.read_again()
+            for step in replay(self.setup, events)[1]:
                 strategist.queue(step)
             self._strategist = strategist
         return strategist

@@ -109,8 +109,8 @@ def distances(u: Array, points: Array) -> Array:
 
 def _thin(u: Array) -> list[int]:
     """Rows that are not close to an earlier one of them."""
-    kept: list[int] = []
-    for i, point in enumerate(u):
-        if not kept or np.abs(u[kept] - point).max(axis=1).min() > CLOSE:
-            kept.append(i)
-    return kept
+    close = np.abs(u[:, None, :] - u[None, :, :]).max(axis=2) <= CLOSE
+    kept = np.zeros(len(u), dtype=np.bool_)
+    for i, near in enumerate(close):
+        kept[i] = not (near & kept).any()
+    return np.flatnonzero(kept).tolist()
