@@ -41,6 +41,19 @@ class Step(NamedTuple):
     shown: View | Record | None  # what the ledger returned as it entered the event
 
 
+class Answer(NamedTuple):
+    """What a strategy answers when it is asked again."""
+
+    u: Array | None  # None: it had no query
+    fidelity: int
+
+    def is_as(self, event: Event) -> bool:
+        """Whether it is what the event has recorded, to the bit."""
+        if not isinstance(event, Asked):
+            return self.u is None
+        return self.u is not None and self.fidelity == event.fidelity and np.array_equal(self.u, event.u)
+
+
 class Strategist:
     """`strategy`, started on `problem`; `culprit` answers for what it does wrong.
 
@@ -139,28 +152,32 @@ class Strategist:
         """Show the strategy the first `steps` of the queue, or all; one that it fails at stays, with those behind."""
         left = self.behind if steps is None else steps
         while left > 0 and self._queue:
-            self._work("tell" if isinstance(self._queue[0].shown, Record) else "ask", self._show_first)
+            self._show_first()
             left -= 1
 
     def _show_first(self) -> None:
         _, event, shown = self._queue[0]
         match shown:
             case Record():
-                self.strategy.tell(shown)
+                self._work("tell", lambda: self.strategy.tell(shown))
             case View():
-                self._ask_again(event, shown)
+                if not self.ask_again(shown).is_as(event):
+                    self._warn_of_difference(event)
         with self._lock.held:
             self._records += isinstance(shown, Record)
             self._queue.popleft()
 
-    def _ask_again(self, event: Event, view: View) -> None:
-        """Ask the strategy what it was asked in another process, or before a restart; what was recorded holds."""
+    def ask_again(self, view: View) -> Answer:
+        """What the strategy answers to an ask that was answered in another process, or before a restart."""
         try:
-            u, m, _ = self._check(self.strategy.ask(view))
-            same = isinstance(event, Asked) and m == event.fidelity and np.array_equal(u, event.u)
+            u, m, _ = self._check(self._work("ask", lambda: self.strategy.ask(view)))
         except Exhausted:
-            same = not isinstance(event, Asked)
-        if not same and not self._warned:
+            return Answer(None, -1)
+        return Answer(u, m)
+
+    def _warn_of_difference(self, event: Event) -> None:
+        """What was recorded holds."""
+        if not self._warned:
             self._warned = True
             what = f"trial {event.id}" if isinstance(event, Asked) else "an ask that was refused"
             warnings.warn(
@@ -210,7 +227,7 @@ class Strategist:
             raise ValueError(f"a state must be a mapping, got {show(value)}")
         while self._queue and self._queue[0].number <= number:
             if isinstance(self._queue[0].shown, Record):
-                self._work("tell", self._show_first)
+                self._show_first()
             else:
                 with self._lock.held:
                     self._queue.popleft()

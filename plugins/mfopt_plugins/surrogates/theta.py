@@ -17,7 +17,6 @@ from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import minimize
 
 from mfopt.protocols import Array
 
@@ -126,6 +125,8 @@ class Layout:
         self, likelihood: LogLikelihood, starts: Sequence[Array], iterations: int = _ITERATIONS
     ) -> tuple[Array, float]:
         """The maximum a posteriori, and the log posterior density there, up to a constant."""
+        from scipy.optimize import minimize  # slow to import, and most asks learn nothing
+
         free, low, high = self._free, self._low, self._high
 
         def negative(entries: Array) -> tuple[float, Array]:
