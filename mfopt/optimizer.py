@@ -31,8 +31,7 @@ from mfopt.run.events import Added, Told
 from mfopt.run.history import History
 from mfopt.run.inputs import parse_data, parse_outcome
 from mfopt.run.ledger import Ledger
-from mfopt.run.log import MemoryLog
-from mfopt.run.session import Session
+from mfopt.run.session import MemoryLog, Session
 from mfopt.run.setup import Setup
 from mfopt.run.trial import Best, Trial
 

@@ -2,7 +2,7 @@
 
 Setup        what a run is made with
 events       what happens in it: Asked, Refused, Told, Added, CapitalSet
-Log          where events are written: MemoryLog here, EventLog in mfopt/storage
+Log          where events are written: MemoryLog (session.py), EventLog in mfopt/storage
 Ledger       the state kept from them: pending trials, history, best value, Capital
 Strategist   the strategy, which is shown every step in order
 Session      the log, the ledger and the strategist of one run, kept in step

@@ -1,9 +1,9 @@
-"""Log: where the events of a run are written. There are two: in memory (MemoryLog) and in a storage (EventLog)."""
+"""Log: where the events of a run are written. There are two: in memory (session.py) and in a storage."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from typing import Protocol
 
 from mfopt.run.events import Event
@@ -45,8 +45,11 @@ class Log(Protocol):
     def position(self) -> int:
         """The number of the last event seen or written; the first has the number 1."""
 
-    def write_state(self, state: str) -> None:
-        """Keep the strategy's state after all events so far, in place of earlier ones; within a transaction."""
+    def write_state(self, state: str | None) -> None:
+        """Keep the strategy's state after all events so far, in place of earlier ones; within a transaction.
+
+        None: it has none to tell.
+        """
 
     def read_state(self) -> tuple[int, str] | None:
         """The latest state that is kept and can be trusted, with the number of the event after which it was told."""
@@ -71,86 +74,3 @@ class Log(Protocol):
 
     def close(self) -> None:
         """Let go of what is open; the next call opens it again."""
-
-
-class MemoryLog:
-    """The log of a run that lives in this process only, as a list. Nothing is leased, and nothing is open.
-
-    An event counts as soon as it is written, so that an ask need not keep others from writing until it ends: what it
-    has written is withdrawn if it fails.
-    """
-
-    durable = False
-    lease: float | None = None
-
-    def __init__(self, events: Sequence[Event] = ()) -> None:
-        self._events: list[Event] = list(events)
-        self._rewound = bool(events)
-
-    @contextmanager
-    def transaction(self) -> Iterator[None]:
-        """What is written within stays, or nothing of it if anything fails."""
-        before = len(self._events)
-        try:
-            yield
-        except GeneratorExit:  # Ctrl-C kept the block from ending: by now others may have written
-            raise
-        except BaseException:
-            del self._events[before:]
-            raise
-
-    def read(self) -> Sequence[Event]:
-        """The events not seen yet: none, except after `rewind`."""
-        events = list(self._events) if self._rewound else []
-        self._rewound = False
-        return events
-
-    def read_again(self) -> Sequence[Event]:
-        """All events seen so far."""
-        return [] if self._rewound else list(self._events)
-
-    def rewind(self) -> None:
-        """Count every event as not seen yet."""
-        self._rewound = True
-
-    def write(self, event: Event) -> None:
-        """Append an event."""
-        self._events.append(event)
-
-    @property
-    def position(self) -> int:
-        """The number of the last event."""
-        return len(self._events)
-
-    def write_state(self, state: str) -> None:
-        """Nothing to do: nothing outlives the strategy."""
-
-    def read_state(self) -> tuple[int, str] | None:
-        """None: nothing is kept."""
-        return None
-
-    def withdraw(self, events: Sequence[Event]) -> None:
-        """Take back those of these events that were written."""
-        gone = {id(event) for event in events}
-        self._events = [event for event in self._events if id(event) not in gone]
-
-    def count_expired(self) -> int:
-        """None: nothing is leased."""
-        return 0
-
-    def claim(self, n: int) -> dict[int, int]:
-        """None: nothing is leased."""
-        return {}
-
-    def claim_number(self, id: int) -> int | None:
-        """None: a trial in memory is handed out once."""
-        return None
-
-    def renew(self, id: int, claim: int | None) -> None:
-        """Nothing to do: nothing is leased."""
-
-    def check_claim(self, id: int, claim: int) -> None:
-        """Nothing to do: a trial in memory is handed out once."""
-
-    def close(self) -> None:
-        """Nothing to do: nothing is open."""

@@ -37,7 +37,7 @@ from mfopt.run.beliefs import Beliefs
 from mfopt.run.events import Added, Asked, Event, Refused
 from mfopt.run.ledger import Ledger
 from mfopt.run.locks import Lock
-from mfopt.run.log import Log, MemoryLog
+from mfopt.run.log import Log
 from mfopt.run.setup import Setup
 from mfopt.run.strategist import Step, Strategist
 from mfopt.run.trial import Trial
@@ -45,7 +45,35 @@ from mfopt.run.trial import Trial
 Value = TypeVar("Value")
 
 
-class Session:
+class _Leases:
+    """The part of a session that is about leases."""
+
+    log: Log
+    ledger: Ledger
+    writing: Lock
+
+    def check_claims(self, trials: Iterable[object]) -> None:
+        """Raise LeaseLost if one of these trials (or ids) was handed out again since; within a transaction."""
+        for trial in trials:
+            id, claim = _find_claim(self.log, trial)
+            if claim is not None:
+                self.log.check_claim(id, claim)
+
+    def renew(self, trial: object) -> None:
+        """Start the lease of a pending trial anew, whatever other threads are at."""
+        self.log.renew(*_find_claim(self.log, trial))
+
+    def claim(self, n: int) -> list[Trial]:
+        """At most n pending trials whose lease has run out, now leased to us; within `ask_transaction`."""
+        return [replace(self.ledger.trial(id), claim=claim) for id, claim in self.log.claim(n).items()]
+
+    def count_expired(self) -> int:
+        """How many pending trials have a lease that has run out."""
+        with self.writing.held:
+            return self.log.count_expired()
+
+
+class Session(_Leases):
     """The run of `setup` whose events are in `log`.
 
     `strategist` has been shown nothing yet; None: one is started, and shown all events, when it is first needed.
@@ -62,7 +90,6 @@ class Session:
         self._asked = False  # whether the strategy was asked in the present ask
         self._written: list[Asked | Refused] = []  # what the present ask has written
         self._trusts_states = log.durable
-        self._first_read: Sequence[Event] = ()  # what the log held at first, until a strategy is shown it
         self.refresh()
 
     @property
@@ -80,10 +107,7 @@ class Session:
                 self.log.rewind()
                 self._rebuild(self.log.read())
             else:
-                first, events = self.log.position == 0, self.log.read()
-                if first and self.log.durable:
-                    self._first_read = events
-                self._enter(events)
+                self._enter(self.log.read())
             self._torn = False
 
     def _enter(self, events: Sequence[Event]) -> None:
@@ -152,9 +176,7 @@ class Session:
                 self.refresh()
                 yield
                 if self._asked and self.log.durable and self._strategist is not None:
-                    state = self._strategist.tell_state()
-                    if state is not None:
-                        self.log.write_state(state)
+                    self.log.write_state(self._strategist.tell_state())
         except BaseException as error:
             # A block that Ctrl-C kept from ending ends with its traceback: maybe during a later ask, which is not its.
             if self._written is written:
@@ -175,21 +197,6 @@ class Session:
             for event in reversed(gone):
                 if isinstance(event, Asked) and self.ledger.is_pending(event.id):
                     self.ledger.withdraw(event.id)
-
-    def check_claims(self, trials: Iterable[object]) -> None:
-        """Raise LeaseLost if one of these trials (or ids) was handed out again since; within a transaction."""
-        for trial in trials:
-            id, claim = _find_claim(self.log, trial)
-            if claim is not None:
-                self.log.check_claim(id, claim)
-
-    def renew(self, trial: object) -> None:
-        """Start the lease of a pending trial anew, whatever other threads are at."""
-        self.log.renew(*_find_claim(self.log, trial))
-
-    def claim(self, n: int) -> list[Trial]:
-        """At most n pending trials whose lease has run out, now leased to us; within `ask_transaction`."""
-        return [replace(self.ledger.trial(id), claim=claim) for id, claim in self.log.claim(n).items()]
 
     def suggest(self) -> tuple[Array, int, Any] | None:
         """The strategy's next query: u, fidelity and reason; within `ask_transaction`.
@@ -253,8 +260,8 @@ class Session:
         with self.state.held:
             view, behind = self.ledger.view(), strategist.behind
         try:
-            behind -= self._skip_asks(strategist)
-            strategist.catch_up(behind)
+            kept = self._find_state(strategist)
+            strategist.catch_up(behind if kept is None else behind - strategist.skip(*kept))
         except BaseException as error:
             simple = isinstance(error, Exception)
             if simple and strategist.unproven:
@@ -264,17 +271,13 @@ class Session:
             raise
         return strategist, view
 
-    def _skip_asks(self, strategist: Strategist) -> int:
-        """Hand the strategy the state that is kept, if that saves an ask; how many of its steps are done with that."""
+    def _find_state(self, strategist: Strategist) -> tuple[int, str] | None:
+        """A state that is kept and saves the strategy an ask, with the number of its event; None: there is none."""
         if not self._trusts_states or not strategist.can_skip(self.log.position):
-            return 0
+            return None
         with self.writing.held:
             kept = self.log.read_state()
-        if kept is None or not strategist.can_skip(kept[0]):
-            return 0
-        before = strategist.behind
-        strategist.skip(*kept)
-        return before - strategist.behind
+        return kept if kept is not None and strategist.can_skip(kept[0]) else None
 
     def _distrust_states(self) -> None:
         """Replay the run from now on: a state that was kept has led to an error."""
@@ -285,9 +288,7 @@ class Session:
         with self.writing.held:
             known = self._strategist
             strategist = known.restart() if known and known.restart else self.setup.start_strategist(copies=True)
-            known_events, self._first_read = self._first_read, ()
-            events = known_events if len(known_events) == self.log.position else self.log.read_again()
-            for step in replay(self.setup, events)[1]:
+            for step in replay(self.setup, self.log.read_again())[1]:
                 strategist.queue(step)
             self._strategist = strategist
         return strategist
@@ -317,11 +318,6 @@ class Session:
         """Whether an ask would find neither a trial whose lease has run out nor a new one."""
         self.refresh()
         return self.count_expired() == 0 and self.why_done() is not None
-
-    def count_expired(self) -> int:
-        """How many pending trials have a lease that has run out."""
-        with self.writing.held:
-            return self.log.count_expired()
 
     def prepare(self, n: int) -> None:
         """Bring the strategy up to date for n trials, before a transaction in which other processes have to wait."""
@@ -370,3 +366,86 @@ def revive(setup: Setup, events: Sequence[Event], strategist: Strategist | None)
     session = Session(setup, MemoryLog(events))
     session._strategist = strategist
     return session
+
+
+class MemoryLog:
+    """The log of a run that lives in this process only, as a list. Nothing is leased, and nothing is open.
+
+    An event counts as soon as it is written, so that an ask need not keep others from writing until it ends: what it
+    has written is withdrawn if it fails.
+    """
+
+    durable = False
+    lease: float | None = None
+
+    def __init__(self, events: Sequence[Event] = ()) -> None:
+        self._events: list[Event] = list(events)
+        self._rewound = bool(events)
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """What is written within stays, or nothing of it if anything fails."""
+        before = len(self._events)
+        try:
+            yield
+        except GeneratorExit:  # Ctrl-C kept the block from ending: by now others may have written
+            raise
+        except BaseException:
+            del self._events[before:]
+            raise
+
+    def read(self) -> Sequence[Event]:
+        """The events not seen yet: none, except after `rewind`."""
+        events = list(self._events) if self._rewound else []
+        self._rewound = False
+        return events
+
+    def read_again(self) -> Sequence[Event]:
+        """All events seen so far."""
+        return [] if self._rewound else list(self._events)
+
+    def rewind(self) -> None:
+        """Count every event as not seen yet."""
+        self._rewound = True
+
+    def write(self, event: Event) -> None:
+        """Append an event."""
+        self._events.append(event)
+
+    @property
+    def position(self) -> int:
+        """The number of the last event."""
+        return len(self._events)
+
+    def write_state(self, state: str | None) -> None:
+        """Nothing to do: nothing outlives the strategy."""
+
+    def read_state(self) -> tuple[int, str] | None:
+        """None: nothing is kept."""
+        return None
+
+    def withdraw(self, events: Sequence[Event]) -> None:
+        """Take back those of these events that were written."""
+        gone = {id(event) for event in events}
+        self._events = [event for event in self._events if id(event) not in gone]
+
+    def count_expired(self) -> int:
+        """None: nothing is leased."""
+        return 0
+
+    def claim(self, n: int) -> dict[int, int]:
+        """None: nothing is leased."""
+        return {}
+
+    def claim_number(self, id: int) -> int | None:
+        """None: a trial in memory is handed out once."""
+        return None
+
+    def renew(self, id: int, claim: int | None) -> None:
+        """Nothing to do: nothing is leased."""
+
+    def check_claim(self, id: int, claim: int) -> None:
+        """Nothing to do: a trial in memory is handed out once."""
+
+    def close(self) -> None:
+        """Nothing to do: nothing is open."""

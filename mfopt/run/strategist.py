@@ -214,14 +214,16 @@ class Strategist:
             return False
         return any(isinstance(step.shown, View) for step in self._queue if step.number <= number)
 
-    def skip(self, number: int, state: str) -> None:
+    def skip(self, number: int, state: str) -> int:
         """Show the strategy the records up to the event of this number, then hand it the state that it had after it.
+
+        Returns how many steps are done with that.
 
         A state may come from anywhere, and any error may come of it; then this strategist is of no use any more.
         """
         strategy = self.strategy
         assert isinstance(strategy, KeepsState)
-        self.unproven = True
+        self.unproven, before = True, self.behind
         value = from_text(state)
         if not isinstance(value, dict):
             raise ValueError(f"a state must be a mapping, got {show(value)}")
@@ -232,6 +234,7 @@ class Strategist:
                 with self._lock.held:
                     self._queue.popleft()
         self._work("restore", lambda: strategy.restore(value))
+        return before - self.behind
 
     # --------------------------------------------------------------------------------------- its suggestions
 

@@ -33,7 +33,9 @@ class Verification:
 
     asks: int  # how many there are
     differences: tuple[Difference, ...]
-    state: bool | None  # whether the state that is kept is that of the replayed strategy; None: there is none to compare
+    state: (
+        bool | None
+    )  # whether the state that is kept is that of the replayed strategy; None: there is none to compare
 
     @property
     def holds(self) -> bool:

@@ -58,6 +58,7 @@ class EventLog:
         self._start = (0, header.crc)
         self._seen = self._start  # number and checksum of the last event seen
         self._last = self._seen  # the same with what this transaction has written
+        self._first: Sequence[Event] = ()  # what was read at first, until it is read again
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
@@ -91,13 +92,16 @@ class EventLog:
             self._fit.check(events, first)
         except ValueError as error:
             raise self._refuse(error) from error
+        if self._seen == self._start:
+            self._first = events
         self._seen = seen
         self._last = self._seen
         return events
 
     def read_again(self) -> Sequence[Event]:
         """Everything seen so far."""
-        return self._events(self._start, self._seen[0])[0]
+        first, self._first = self._first, ()
+        return first if len(first) == self._seen[0] else self._events(self._start, self._seen[0])[0]
 
     def rewind(self) -> None:
         """Read everything anew."""
@@ -127,9 +131,10 @@ class EventLog:
         """The number of the last event seen or written."""
         return self._last[0]
 
-    def write_state(self, state: str) -> None:
+    def write_state(self, state: str | None) -> None:
         """Keep the strategy's state after all events so far, in place of earlier ones; within a transaction."""
-        self._states.write(*self._last, state)
+        if state is not None:
+            self._states.write(*self._last, state)
 
     def read_state(self) -> tuple[int, str] | None:
         """The latest state that can be trusted, with the number of the event after which it was told."""

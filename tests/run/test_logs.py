@@ -4,7 +4,7 @@ import pytest
 
 from mfopt import Optimizer
 from mfopt.run.events import CapitalSet
-from mfopt.run.log import MemoryLog
+from mfopt.run.session import MemoryLog
 
 
 @pytest.fixture(params=["memory", "stored"])

@@ -62,6 +62,16 @@ class _Theta:
     noise: float  # η
     coupling: float  # ρ
 
+    @classmethod
+    def read(cls, state: object, dim: int) -> _Theta:
+        """From a state; a ValueError where it cannot be one."""
+        lengths, noise, coupling = group(array, number, number)(state)
+        if lengths.shape != (dim,) or not (lengths > 0.0).all():
+            raise ValueError(f"length-scales must be {dim} positive numbers, got {lengths}")
+        if noise not in _NOISES or coupling not in _COUPLINGS:
+            raise ValueError(f"noise and coupling must be among those tried, got {noise} and {coupling}")
+        return cls(lengths, noise, coupling)
+
 
 class FailureModel:
     """The chance of failure learnt from all outcomes at fidelities of these costs; `active` once there is a failure.
@@ -129,8 +139,8 @@ class FailureModel:
         """The same with the outcomes told since, one after the other."""
         failed, *worked = self._taken
         fresh = [(u, k, 1.0) for u, k in self._observations.failures()[failed:]]
-        for k, count in enumerate(worked):
-            fresh += [(u, k, -1.0) for u in self._observations.worked(k)[0][count:]]
+        for k, known in enumerate(worked):
+            fresh += [(u, k, -1.0) for u in self._observations.worked(k)[0][known:]]
         self._taken = self._counts()
         for row in fresh:
             self._append(*row)
@@ -183,12 +193,7 @@ class FailureModel:
     def restore(self, state: object) -> None:
         """Be as another one was that saw the same outcomes."""
         given = mapping(state, "theta", "counts", "judgement", "rows")
-        lengths, noise, coupling = group(array, number, number)(given["theta"])
-        if lengths.shape != (self._dim,) or not (lengths > 0.0).all():
-            raise ValueError(f"length-scales must be {self._dim} positive numbers, got {lengths}")
-        if noise not in _NOISES or coupling not in _COUPLINGS:
-            raise ValueError(f"noise and coupling must be among those tried, got {noise} and {coupling}")
-        self._theta = _Theta(lengths, noise, coupling)
+        self._theta = _Theta.read(given["theta"], self._dim)
         self._seen, self._learnt = group(count, count)(given["counts"])
         self.base, self.hope = group(number, number)(given["judgement"])
         read = group(count, many(count, 1 + len(self._costs)), array, many(count), array)

@@ -1,8 +1,8 @@
 """Kept: the state of a part of a strategy, written down and taken up again (mfopt.hooks.KeepsState).
 
-A part lists the attributes that asks change, each with a function that reads it back. What tells alone bring about, what
-options and the problem say, and what is only remembered to save time is not listed. A test compares a strategy that was
-restored with the one that told its state, attribute by attribute: what is forgotten here is found there.
+A part lists the attributes that asks change, each with a function that reads it back. What tells alone bring about,
+what options and the problem say, and what is only remembered to save time is not listed. A test compares a strategy
+that was restored with the one that told its state, attribute by attribute: what is forgotten here is found there.
 
 A state may come from a stranger, so everything is read with its type, and refused with a ValueError.
 """

@@ -235,7 +235,9 @@ class FidelityModels:
         counts = many(count, len(self.used))(given["rows"])
         if any(n > known for n, known in zip(counts, self.observations.counts, strict=True)):
             raise ValueError(f"models must have at most {self.observations.counts} rows, got {counts}")
-        rows = [(u[:n], y[:n]) for n, (u, y) in zip(counts, map(self.observations.rows, range(len(counts))), strict=True)]
+        rows = [
+            (u[:n], y[:n]) for n, (u, y) in zip(counts, map(self.observations.rows, range(len(counts))), strict=True)
+        ]
         self._learning.restore(given["learning"], rows)
 
     def _learnt_noise(self, k: int) -> float:
@@ -463,7 +465,7 @@ def _restore_states(
     when: Schedule, models: Sequence[object], given: Mapping[str, Any], rows: Sequence[Sequence[Rows]]
 ) -> None:
     """The same back; a joint model has the rows of all positions, others those of one."""
-    states = many(lambda state: state, len(models))(given["models"])
+    states: list[Any] = many(lambda state: state, len(models))(given["models"])
     when.restore(given["when"])
     for model, state, own in zip(models, states, rows, strict=True):
         if not isinstance(model, KeepsFit):

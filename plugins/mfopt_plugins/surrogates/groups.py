@@ -75,4 +75,6 @@ class Groups:
         if not self._whole or jitter != self._jitter:
             return 0
         pairs = zip(self._ends[1:], ends[1:], strict=False)
-        return next((k for k, (ours, theirs) in enumerate(pairs) if ours != theirs), min(len(ends), len(self._ends)) - 1)
+        return next(
+            (k for k, (ours, theirs) in enumerate(pairs) if ours != theirs), min(len(ends), len(self._ends)) - 1
+        )

@@ -102,7 +102,7 @@ class InitialDesign(Kept):
         return initial_point(self._domain, self._seed, self._used[k], i)
 
     def _draw(self, k: int, pending: Sequence[Query]) -> tuple[Array, int] | None:
-        """The next uniform point for position k and its number in the stream; None when a finite set seems to have no fresh one.
+        """The next uniform point for position k and its number in the stream; None when a finite set has no fresh one.
 
         Once evaluations have failed: the first of _CHOICE that is not likely to fail, or the least likely of them.
         """

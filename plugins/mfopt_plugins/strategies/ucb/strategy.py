@@ -156,8 +156,6 @@ class UCBStrategy(_Terms):
 
     def tell(self, record: Record) -> None:
         """Learn the outcome of a query, or data that nobody asked for, in the order told."""
-        if record.bound is not None:
-            record = replace(record, bound=self._softener.softening.value(record.bound))
         if record.y is not None and record.fidelity in self._used:
             self._checks.tell(record.u, self._used.index(record.fidelity), record.y, record.asked)
         super().tell(record)

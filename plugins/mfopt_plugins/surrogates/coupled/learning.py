@@ -56,7 +56,9 @@ class CoupledHyper:
     def read(cls, state: object, dim: int, fidelities: int) -> CoupledHyper:
         """From the state of another one; a ValueError where it cannot be one for these dimensions and fidelities."""
         kernel, noises, a, b = group(Hyper.read, array, array, array)(state)
-        if kernel.lengthscale.shape != (dim + fidelities - 1,) or not noises.shape == a.shape == b.shape == (fidelities,):
+        if kernel.lengthscale.shape != (dim + fidelities - 1,) or not noises.shape == a.shape == b.shape == (
+            fidelities,
+        ):
             raise ValueError(f"hyper-parameters must be those of {fidelities} fidelities, got other shapes")
         if not (noises >= 0.0).all() or not a.all():
             raise ValueError(f"noises must not be negative and factors not 0, got {noises} and {a}")
