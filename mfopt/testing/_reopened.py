@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import warnings
+
+from mfopt.errors import PluginWarning
 from mfopt.optimizer import Optimizer
 from mfopt.run.session import replay, revive
 from mfopt.run.strategist import Strategist
@@ -11,7 +14,9 @@ def restore_strategist(opt: Optimizer) -> Strategist | None:
     """A fresh strategist that was told what that of `opt` was, and handed its state; None where it tells none."""
     session = opt._session
     strategist, events = session.strategist(), session.log.read_again()
-    state = strategist.tell_state()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", PluginWarning)  # a state that cannot be written
+        state = strategist.tell_state()
     if state is None:
         return None
     if strategist.restart is None:
