@@ -50,6 +50,6 @@ def _join(setup: Setup, stored: Mapping[str, Any], header: Header, log: EventLog
     if setup.seed_is_free:
         setup = replace(setup, seed=header.seed)
     setup = keep_defaults(setup, header.name, stored)
-    headers.compare(header.name, stored, headers.describe(setup)[0])
+    headers.compare(header.name, stored, headers.describe(setup, stored)[0])
     # Λ begins as it was when the study was made: that it was raised since is among the events.
     return Session(replace(setup, capital=header.spec["capital"]), log)

@@ -343,7 +343,7 @@ class StrategyConformance(_OnDomains):
             assert self._run(other) == went, "a copy must take the same trials"
 
     def test_it_goes_on_from_its_state_as_if_it_had_not_been_interrupted(self) -> None:
-        opt = self._optimizer(capital=60.0)
+        opt = self._optimizer(capital=60.0 * self.costs[-1])
         if not isinstance(opt.strategy, KeepsState):
             return
         reopened = 0
@@ -354,14 +354,13 @@ class StrategyConformance(_OnDomains):
                 else:
                     opt.tell(trial, self._f(trial, len(opt.costs)))
             opt.ask()
-            other = reopen(opt)  # raises what is wrong with the state
+            before, other = copy.deepcopy(opt), reopen(opt)  # which raises what is wrong with the state
             if other is None:
                 continue
             reopened += 1
-            went, follow = (self._ask_and_tell(one) for one in (copy.deepcopy(opt), other))
-            assert went == follow, f"with its state it must ask what it would have asked, {went}, got {follow}"
-            again = self._ask_and_tell(copy.deepcopy(opt))
-            assert again == went, f"telling a state must change nothing that is asked later, {went}, got {again}"
+            went, told, follow = (self._ask_and_tell(one) for one in (before, copy.deepcopy(opt), other))
+            assert told == went, f"telling a state must change nothing that is asked later, {went}, got {told}"
+            assert follow == went, f"with its state it must ask what it would have asked, {went}, got {follow}"
         assert reopened > 0, "a strategy with a method state must tell its state, got None each time"
 
     def _ask_and_tell(self, opt: Optimizer) -> Trace:
