@@ -6,6 +6,7 @@ DEMO := $(if $(wildcard $(VENV)/ready),$(VENV),.venv-demo)
 PIP := -m pip --disable-pip-version-check install -q
 SOURCES := pyproject.toml setup.py $(wildcard mfopt_core/*.pyx mfopt_core/*.pxd mfopt_core/src/*)
 WORKERS := 2
+CALLS := 1000000
 PEERS := torch==2.13.0 botorch scikit-optimize optuna
 
 .DEFAULT_GOAL := help
@@ -92,10 +93,10 @@ faults: $(VENV)/ready ## studies under kills, power cuts, full disks, damage and
 	    tests/storage/test_damage.py tests/storage/test_power.py tests/storage/test_threads.py \
 	    tests/parallel/test_arena.py tests/parallel/test_orphans.py
 
-asan: $(VENV)/ready ## the core's tests and a million random calls under AddressSanitizer and UndefinedBehaviorSanitizer
+asan: $(VENV)/ready ## the core's tests and CALLS (a million) random calls under AddressSanitizer and UndefinedBehaviorSanitizer
 	$(call variant,asan,MFOPT_SANITIZE=1 MFOPT_DEBUG=1)
 	cd build/asan && LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libubsan.so)" \
-	    ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 UBSAN_OPTIONS=halt_on_error=1 MFOPT_FUZZ_CALLS=1000000 \
+	    ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 UBSAN_OPTIONS=halt_on_error=1 MFOPT_FUZZ_CALLS=$(CALLS) \
 	    ../../$(BIN)/python -m pytest -p no:cacheprovider tests/core -k "not memory and not leaks"
 
 bench: $(VENV)/ready ## speed of the core against SciPy and scikit-learn; rewrites benchmarks/RESULTS.md
@@ -103,6 +104,7 @@ bench: $(VENV)/ready ## speed of the core against SciPy and scikit-learn; rewrit
 	cd benchmarks && ../$(BIN)/python core.py
 	cd benchmarks && ../$(BIN)/python footprint.py
 	cd benchmarks && ../$(BIN)/python durability.py
+	cd benchmarks && ../$(BIN)/python guard.py
 
 figures: $(VENV)/ready ## the paper's synthetic experiments into benchmarks/results, resumed where they were (hours)
 	$(BIN)/mfopt bench figure all --out out/bench --into benchmarks/results --jobs $(WORKERS)
@@ -130,8 +132,8 @@ asynchronous: $(VENV)/ready ## regret and speed-up of 1 to 64 workers in simulat
 lock: ## rewrite requirements-dev.lock, the versions for development, with every supported Python
 	$(PYTHON) tools/lock.py $(foreach version,3.10 3.11 3.12 3.13,"$$(sh tools/find-python.sh $(version))")
 
-audit: ## known vulnerabilities of the versions in requirements-dev.lock (needs a package index)
-	PYTHON=$(PYTHON) sh tools/audit.sh
+audit: ## known vulnerabilities of the versions in requirements-dev.lock (needs a package index and the database)
+	$(PYTHON) tools/audit.py
 
 clean: ## remove what was built
 	rm -rf build dist out $(VENV) .venv-demo *.egg-info mfopt_core/*.so mfopt_core/_*.c .mypy_cache .ruff_cache .pytest_cache .hypothesis

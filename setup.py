@@ -69,11 +69,17 @@ extensions = [
         "_likelihood",
         "_gp",
         "_columns",
+        "_tracker",
         "_tracked",
+        "_argmax",
         "_ucb",
+        "_slots",
+        "_level",
+        "_bound",
         "_direct",
         "_step",
         "_ascent",
+        "_search",
     )
 ]
 

@@ -1,6 +1,7 @@
 """Values that say "bad": what penalties in part of X, or outliers of a cheap fidelity, cost in regret.
 
     python benchmarks/penalties.py                       # all problems, seeds 10 to 14, into RESULTS.md
+    python benchmarks/penalties.py --problems waves --keep   # the others stay as they are recorded
     python benchmarks/penalties.py --only-print --problems waves --seeds 0 1 2 --penalties 1e2 --methods gp-ei
 
 A penalty −P takes the place of every value in a slab of X that leaves the maximum out and begins close to it (0.02 of
@@ -16,6 +17,7 @@ the paper's and none of families.py; constants of the method were chosen on seed
 from __future__ import annotations
 
 import argparse
+import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -179,6 +181,15 @@ def show(given: argparse.Namespace, found: dict[str, tuple[dict[str, float], lis
     return "\n".join([*lines, "What is not listed was not run."])
 
 
+def recorded(given: argparse.Namespace) -> dict[str, tuple[dict[str, float], list[dict[str, Any]]]]:
+    """What is recorded of all problems, if it was run with the same settings."""
+    data = json.loads((timing.HERE / "penalties.json").read_text())
+    for name in ("methods", "seeds", "penalties", "shares", "margins", "where", "capital"):
+        if data["given"][name] != vars(given)[name]:
+            raise SystemExit(f"what is kept must have the same {name}: {data['given'][name]}, got {vars(given)[name]}")
+    return dict(data["found"])
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--problems", nargs="+", choices=list(PROBLEMS), default=list(PROBLEMS))
@@ -190,13 +201,17 @@ def main() -> None:
     parser.add_argument("--where", nargs="+", choices=WHERE, default=list(WHERE))
     parser.add_argument("--capital", type=float, default=30.0, help="in units of the target's cost")
     parser.add_argument("--only-print", action="store_true", help="do not record")
+    parser.add_argument("--keep", action="store_true", help="keep what is recorded of other problems")
     given = parser.parse_args()
-    found = {name: run(given, PROBLEMS[name]) for name in given.problems}
+    kept = recorded(given) if given.keep else {}
+    kept |= {name: run(given, PROBLEMS[name]) for name in given.problems}
+    found = {name: kept[name] for name in PROBLEMS if name in kept}
     table = show(given, found)
     if given.only_print:
         print(table)
     else:
-        timing.record("penalties", table, {"machine": timing.machine(), "given": vars(given), "found": found})
+        settings = vars(given) | {"problems": list(found)}
+        timing.record("penalties", table, {"machine": timing.machine(), "given": settings, "found": found})
 
 
 if __name__ == "__main__":

@@ -26,6 +26,7 @@ from mfopt.domains.space import Space
 from mfopt.errors import (
     AlreadyTold,
     CopyRefused,
+    CostWarning,
     DomainError,
     EmptyDomain,
     EvaluationError,
@@ -58,6 +59,7 @@ from mfopt.fidelities import Fidelity
 from mfopt.loop import maximize, minimize
 from mfopt.optimizer import Optimizer
 from mfopt.parallel.simulator import Simulator
+from mfopt.run.prices import CostEstimate
 from mfopt.run.trial import Best, Recommendation, Trial
 from mfopt.study import Study
 
@@ -69,6 +71,8 @@ __all__ = [
     "Box",
     "Categorical",
     "CopyRefused",
+    "CostEstimate",
+    "CostWarning",
     "DomainError",
     "EmptyDomain",
     "EvaluationError",

@@ -12,6 +12,7 @@ import numpy as np
 from mfopt.errors import InputError
 from mfopt.protocols import Array
 
+_SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 LARGEST = 1e140  # of a value of a function: its square, and a sum of many, must not overflow
 
 
@@ -55,6 +56,22 @@ def direction_sign(direction: object) -> float:
     if direction not in ("maximize", "minimize"):
         raise InputError(f'direction must be "maximize" or "minimize", got {show(direction)}')
     return 1.0 if direction == "maximize" else -1.0
+
+
+def seconds(value: object, what: str) -> float:
+    """A number of seconds: a positive number, or a string such as "90s", "30m", "2h" or "1d"."""
+    number = value
+    if isinstance(value, str):
+        text = value.strip()
+        unit = _SECONDS.get(text[-1:])
+        try:
+            number = float(text) if unit is None else unit * float(text[:-1])
+        except ValueError:
+            raise InputError(f"{what} must be a number of seconds, or one with s, m, h or d, got {value!r}") from None
+    found = real_number(number, what)
+    if found <= 0.0:
+        raise InputError(f"{what} must be positive, got {show(value)}")
+    return found
 
 
 def integer(value: object, what: str) -> int:

@@ -135,5 +135,13 @@ class ExecutorError(MfoptError):
     """The executor can carry out no evaluation at all; `on_error` is not asked."""
 
 
+class DataMissing(MfoptError):
+    """A data file is not there, cannot be downloaded, or is not the one that was published."""
+
+
+class CostWarning(UserWarning):
+    """Costs that were told are in another order than the fidelities, or nearly equal."""
+
+
 class ZetaWarning(UserWarning):
     """Data contradict a bound ζ_m that the user gave; the run goes on with the bound as given."""

@@ -15,22 +15,23 @@ class Fidelity:
     """One of the functions that can be evaluated, and what is known about it.
 
     name     shown in tables and pictures, and passed on to programs
-    cost     λ_m, of one evaluation, in any unit
+    cost     λ_m, of one evaluation, in any unit; None: to be learnt as costs are told
     zeta     a bound ζ_m ≥ ‖f⁽ᴹ⁾ − f⁽ᵐ⁾‖∞ on how far it is from the target anywhere; None: to be learnt
     noise    the variance of repeated evaluations at one point; None: to be learnt
     """
 
     name: str
-    cost: float
+    cost: float | None
     zeta: float | None = None
     noise: float | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name:
             raise InputError(f"a fidelity's name must be a non-empty string, got {show(self.name)}")
-        object.__setattr__(self, "cost", real_number(self.cost, f"cost of {self.name}"))
-        if self.cost <= 0.0:
-            raise InputError(f"costs must be positive, got {self.cost} for {self.name}")
+        if self.cost is not None:
+            object.__setattr__(self, "cost", real_number(self.cost, f"cost of {self.name}"))
+            if self.cost <= 0.0:
+                raise InputError(f"costs must be positive, got {self.cost} for {self.name}")
         for what in ("zeta", "noise"):
             value = getattr(self, what)
             if value is not None:
@@ -51,7 +52,9 @@ def as_fidelities(costs: Any, fidelities: Any, noise: object) -> tuple[Fidelity,
     for one in given:
         if not isinstance(one, Fidelity):
             raise InputError(f"fidelities must be mfopt.Fidelity objects, got {show(one)}")
-    prices = [one.cost for one in given]
+    prices = [one.cost for one in given if one.cost is not None]
+    if len(prices) not in (0, len(given)):
+        raise InputError(f"costs must be given for every fidelity or for none, got {[one.cost for one in given]}")
     if any(low >= high for low, high in pairwise(prices)):
         raise InputError(f"costs must be strictly increasing, got {prices}")
     if len({one.name for one in given}) < len(given):

@@ -5,19 +5,20 @@ Whoever can use an ability asks for it by isinstance, here and nowhere else by n
 sides. docs/write-a-plugin.md lists all of them from this file.
 
     of a domain        HasBlocks, SnapsPoints, NamesValues, NamesArguments
-    of a surrogate     TiesScales, FusesBounds, CouplesFidelities, ModelsJointly, SharesKernel, SoftensValues
+    of a surrogate     TiesScales, VariesLearning, FusesBounds, SharesKernel, SoftensValues
+    of a surrogate     CouplesFidelities, ModelsJointly
     of a model         CalibratesFidelities, TellsFactors, KeepsFit
     of an acquisition  HasPieces, KeepsRecurring, CountsRows, FindsArgmax; `with_defaults` adds what is missing
-    of a strategy      KnowsExhaustion, PredictsValues, KeepsState
+    of a strategy      KnowsExhaustion, PredictsValues, KeepsState, FollowsTheorem, PrefersSurrogate
     of any plugin      DescribesOptions
-    of a reason        TellsKind, TurnsSign
+    of a reason        TellsKind, TurnsSign, ShowsCosts
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol, TypeAlias, runtime_checkable
+from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -37,6 +38,8 @@ from mfopt.protocols import (
 )
 
 Rows: TypeAlias = tuple[Array, Array]  # points (n, dim) and their values (n,)
+# Hyper-parameters by the maximum a posteriori, or by the marginal likelihood alone as in the paper.
+HowToLearn: TypeAlias = Literal["map", "likelihood"]
 
 CHUNK = 8192  # points of a finite X evaluated at once: bounds memory, results do not depend on it
 
@@ -145,6 +148,31 @@ def tie_scales(surrogates: Sequence[Surrogate], domain: Domain) -> tuple[Surroga
         if id(one) not in tied:
             tied[id(one)] = one.tied(groups) if isinstance(one, TiesScales) else one
     return tuple(tied[id(one)] for one in surrogates)
+
+
+@runtime_checkable
+class VariesLearning(Protocol):
+    """A surrogate whose models can learn their kernel in several ways.
+
+    It is used where a method is to run as the paper has it: with one length-scale, and by marginal likelihood alone.
+    """
+
+    def vary(self, isotropic: bool | None, learning: HowToLearn | None) -> Surrogate:
+        """The same surrogate with one length-scale for all coordinates or not, and with this way of learning.
+
+        "map" may have priors; "likelihood" has none, and the mean of the values for the prior mean. None: as it is.
+        """
+
+
+def vary_learning(
+    surrogates: Sequence[Surrogate], isotropic: bool | None, learning: HowToLearn | None
+) -> tuple[Surrogate, ...]:
+    """Surrogates that learn in this way; as they are where they cannot."""
+    varied: dict[int, Surrogate] = {}  # one that serves several fidelities is still one (shared_surrogate)
+    for one in surrogates:
+        if id(one) not in varied:
+            varied[id(one)] = one.vary(isotropic, learning) if isinstance(one, VariesLearning) else one
+    return tuple(varied[id(one)] for one in surrogates)
 
 
 @runtime_checkable
@@ -441,6 +469,23 @@ class KeepsState(Protocol):
 
 
 @runtime_checkable
+class FollowsTheorem(Protocol):
+    """A strategy that may do exactly what a theorem on its regret is about; a report on the run then says so."""
+
+    @property
+    def theorem(self) -> str | None:
+        """The theorem that holds for this run as long as its assumptions do; None where there is none."""
+
+
+@runtime_checkable
+class PrefersSurrogate(Protocol):
+    """A strategy that names the surrogate to be used where the user names none."""
+
+    def prefer_surrogate(self, fidelities: int) -> str:
+        """A name, as of `mfopt plugins`, for a problem with so many fidelities."""
+
+
+@runtime_checkable
 class DescribesOptions(Protocol):
     """A plugin that tells how it was made, so that a study can make it again.
 
@@ -466,3 +511,23 @@ class TurnsSign(Protocol):
 
     def negated(self) -> Any:
         """The same reason with the signs of means and bounds changed."""
+
+
+class Estimate(Protocol):
+    """What a query is expected to cost: about `cost`, two in three times within a `factor` of it."""
+
+    @property
+    def cost(self) -> float:
+        """The median."""
+
+    @property
+    def factor(self) -> float:
+        """By which it may be off, upwards and downwards."""
+
+
+@runtime_checkable
+class ShowsCosts(Protocol):
+    """A reason that shows what queries are expected to cost, where costs are learnt from those told."""
+
+    def priced(self, estimates: Sequence[Estimate]) -> Any:
+        """The same reason with these estimates, one per fidelity."""

@@ -18,15 +18,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mfopt.checks import one_each, show
-from mfopt.errors import InputError
+from mfopt.errors import CostWarning, InputError
 from mfopt.fidelities import Fidelity
 from mfopt.optimizer import Optimizer
-from mfopt.parallel.engine import Callback, Engine, FailedTrial
+from mfopt.parallel.engine import Engine, FailedTrial
 from mfopt.parallel.evaluation import Function
 from mfopt.parallel.pools import as_pool
 from mfopt.parallel.progress import Progress
 from mfopt.parallel.rules import Rules, as_rules
 from mfopt.parallel.status import Status
+from mfopt.parallel.stopping import Callback
 from mfopt.run.trial import Recommendation
 
 if TYPE_CHECKING:
@@ -38,11 +39,11 @@ __all__ = ["Status", "drive", "maximize", "minimize", "run"]
 def maximize(
     functions: Sequence[Function],
     domain: object,
-    costs: Sequence[float],
+    costs: Sequence[float] | None,
     capital: float | None,
     *,
     strategy: object = "mf-gp-ucb",
-    surrogate: object = "se",
+    surrogate: object = None,
     maximiser: object = "direct",
     zetas: Sequence[float | None] | None = None,
     noise: object = None,
@@ -59,13 +60,17 @@ def maximize(
     callback: Callback | None = None,
     time_limit: float | None = None,
     on_error: str = "raise",
+    cost: str | None = None,
+    target: float | None = None,
+    stop: str | None = None,
+    tolerance: float | None = None,
 ) -> OptimizeResult:
     """Find the largest value of the last of `functions`, with the help of the others, within `capital`.
 
     functions   f⁽¹⁾, ..., f⁽ᴹ⁾ from cheap to expensive; each takes a point and returns a number. The point is an array
                 x (d,) in user units; for a mfopt.Space, or candidates that are not all numbers, trial.params
     domain      mfopt.Space, mfopt.Box, mfopt.FiniteSet, a dict of parameters, or [(lo, hi), ...]
-    costs       λ_1 < ... < λ_M, one per function
+    costs       λ_1 < ... < λ_M, one per function; None where they are not known and `cost` says how to find out
     capital     the budget Λ, in the unit of the costs; None needs a time limit or a callback to end the loop
     zetas       known bounds ζ_m ≥ ‖f⁽ᴹ⁾ − f⁽ᵐ⁾‖∞, one per function (0 or None for the last); None: to be learnt
 
@@ -75,8 +80,8 @@ def maximize(
     where values are noisy, the point with the best posterior mean; success and message, how the loop ended; spent and
     history; and what else mfopt.loop.run lists.
     """
-    fidelities = _as_fidelities(functions, costs, zetas)
-    rules = as_rules(len(fidelities), limits, timeout, retries, time_limit, on_error)
+    fidelities = _as_fidelities(functions, costs, zetas, cost)
+    rules = as_rules(len(fidelities), limits, timeout, retries, time_limit, on_error, cost, target, stop, tolerance)
     optimizer = Optimizer(
         domain,
         fidelities=fidelities,
@@ -96,11 +101,11 @@ def maximize(
 def minimize(
     functions: Sequence[Function],
     domain: object,
-    costs: Sequence[float],
+    costs: Sequence[float] | None,
     capital: float | None,
     *,
     strategy: object = "mf-gp-ucb",
-    surrogate: object = "se",
+    surrogate: object = None,
     maximiser: object = "direct",
     zetas: Sequence[float | None] | None = None,
     noise: object = None,
@@ -117,13 +122,17 @@ def minimize(
     callback: Callback | None = None,
     time_limit: float | None = None,
     on_error: str = "raise",
+    cost: str | None = None,
+    target: float | None = None,
+    stop: str | None = None,
+    tolerance: float | None = None,
 ) -> OptimizeResult:
     """Find the smallest value of the last of `functions`; everything else is as in mfopt.maximize.
 
     All values, also those in the history and in reasons, keep their own sign.
     """
-    fidelities = _as_fidelities(functions, costs, zetas)
-    rules = as_rules(len(fidelities), limits, timeout, retries, time_limit, on_error)
+    fidelities = _as_fidelities(functions, costs, zetas, cost)
+    rules = as_rules(len(fidelities), limits, timeout, retries, time_limit, on_error, cost, target, stop, tolerance)
     optimizer = Optimizer(
         domain,
         fidelities=fidelities,
@@ -154,6 +163,10 @@ def run(
     callback: Callback | None = None,
     time_limit: float | None = None,
     on_error: str = "raise",
+    cost: str | None = None,
+    target: float | None = None,
+    stop: str | None = None,
+    tolerance: float | None = None,
 ) -> OptimizeResult:
     """Ask `optimizer`, evaluate, tell, until it is done.
 
@@ -176,19 +189,25 @@ def run(
     time_limit  seconds; no evaluation starts later
     on_error    what to do when an evaluation has failed for good: "raise" its exception, or "record" the trial as
                 failed and go on
+    cost        how to find out what an evaluation costs (docs/costs.md). None: it costs what the optimiser says.
+                "time": the seconds that it takes; "total-time": with those of the ask before it; "reported": what the
+                function says, by returning {"value": value, "cost": cost}
+    target      a value at the target that is good enough to stop; see docs/costs.md for `stop` and `tolerance`
 
-    Results are told as they arrive; nothing waits for the slowest. When the callback or the time limit ends the loop,
-    what runs is awaited and told. Ctrl-C ends it at once with the result so far and success False; trials under way
-    stay pending and are not paid for. An executor that cannot work at all ends it with an ExecutorError.
+    Results are told as they arrive. When the callback, a value or the time limit ends the loop, what runs is awaited
+    and told. Ctrl-C ends it at once with the result so far and success False; trials under way stay pending and are not
+    paid for. An executor that cannot work at all ends it with an ExecutorError.
 
     The result has x, fun (the best observed at the target; None and NaN without one), recommended (what
     Optimizer.recommend says where values at the target are noisy, otherwise None), success, status, message, nfev,
-    nfev_at (evaluations per fidelity), spent, history and failures (trial_id, x, fidelity and message of each failed
-    trial). status, an mfopt.loop.Status, says what ended the loop: 0 the capital, 1 a finite set that was used up, 2
-    the callback, 3 Ctrl-C, 4 the time limit, 5 that every worker hangs. success is True for 0 to 2 and a value at the
-    target.
+    nfev_at (evaluations per fidelity), spent, costs (what a query at each fidelity is expected to cost), expected_gain
+    (None unless stop is given), history and failures (trial_id, x, fidelity and message of each failed trial). status,
+    an mfopt.loop.Status, says what ended the loop: 0 the capital, 1 a finite set that was used up, 2 the callback, 3
+    Ctrl-C, 4 the time limit, 5 that every worker hangs, 6 the target value, 7 convergence. success is True for 0 to 2,
+    6 and 7, and a value at the target.
     """
-    rules = as_rules(len(optimizer.costs), limits, timeout, retries, time_limit, on_error)
+    count = len(optimizer.costs)
+    rules = as_rules(count, limits, timeout, retries, time_limit, on_error, cost, target, stop, tolerance)
     return drive(optimizer, functions, rules, executor, workers, resume=resume, progress=progress, callback=callback)
 
 
@@ -223,10 +242,14 @@ def drive(
     finally:
         engine.close()
         pool.close()
-    return _as_result(optimizer, status, message, engine.failures)
+    for oddity in optimizer.cost_oddities:
+        warnings.warn(f"costs should rise with the fidelity: {oddity}", CostWarning, stacklevel=3)
+    return _as_result(optimizer, status, message, engine.failures, engine.stopping.gain)
 
 
-def _as_result(optimizer: Optimizer, status: Status, message: str, failures: Sequence[FailedTrial]) -> OptimizeResult:
+def _as_result(
+    optimizer: Optimizer, status: Status, message: str, failures: Sequence[FailedTrial], gain: float | None
+) -> OptimizeResult:
     from scipy.optimize import OptimizeResult  # slow to import
 
     best = optimizer.best
@@ -242,6 +265,8 @@ def _as_result(optimizer: Optimizer, status: Status, message: str, failures: Seq
         nfev_at=counts.tolist(),
         recommended=_recommend(optimizer),
         spent=optimizer.spent,
+        costs=optimizer.cost_estimates,
+        expected_gain=gain,
         history=optimizer.history,
         failures=failures,
     )
@@ -258,11 +283,15 @@ def _recommend(optimizer: Optimizer) -> Recommendation | None:
 
 
 def _as_fidelities(
-    functions: Sequence[Function], costs: Sequence[float], zetas: Sequence[float | None] | None
+    functions: Sequence[Function],
+    costs: Sequence[float] | None,
+    zetas: Sequence[float | None] | None,
+    how: str | None,
 ) -> list[Fidelity]:
-    """One fidelity per function, called by its number."""
+    """One fidelity per function, called by its number; costs may be missing where it is said how they are found out."""
     count = len(functions) if hasattr(functions, "__len__") else 1
-    prices = one_each(costs, count, "costs, one per function,")
+    unknown = costs is None and how is not None
+    prices = [None] * count if unknown else one_each(costs, count, "costs, one per function,")
     bounds = [None] * count if zetas is None else one_each(zetas, count, "zetas, one per function,")
     pairs = zip(prices, bounds, strict=True)
     return [Fidelity(f"fidelity {m}", cost, zeta) for m, (cost, zeta) in enumerate(pairs)]

@@ -24,7 +24,7 @@ import numpy as np
 from mfopt.checks import integer, show
 from mfopt.errors import AlreadyTold, Exhausted, InputError
 from mfopt.fidelities import Fidelity
-from mfopt.hooks import TurnsSign
+from mfopt.hooks import ShowsCosts, TurnsSign
 from mfopt.protocols import Array, Domain
 from mfopt.run.answers import Answers
 from mfopt.run.events import Added, Told
@@ -46,9 +46,11 @@ class Optimizer(Answers):
         print(opt.best)
 
     domain      mfopt.Space (or a dict), mfopt.Box (or [(lo, hi), ...]), mfopt.FiniteSet, or another protocols.Domain
-    costs       λ_1 < ... < λ_M, one per fidelity, the last is the target; or `fidelities`, a list of mfopt.Fidelity
+    costs       λ_1 < ... < λ_M, one per fidelity, the last is the target; or `fidelities`, a list of mfopt.Fidelity.
+                None for each, [None, None]: not known, learnt from the costs told with the values (docs/costs.md)
     strategy    the method: the name of a plugin (`mfopt plugins` lists them), "name:option=value,...", or an instance
-    surrogate   the model of the function, given in the same way; or a list of M, one per fidelity
+    surrogate   the model of the function, given in the same way; or a list of M, one per fidelity. None: the one that
+                the strategy prefers, "matern" for mf-gp-ucb, otherwise "se"
     maximiser   how the maximum of the acquisition is found, given in the same way; finite sets do not use it
     direction   "maximize" or "minimize"
     capital     Λ, the total budget in the unit of the costs; None for no limit
@@ -68,11 +70,11 @@ class Optimizer(Answers):
     def __init__(
         self,
         domain: object,
-        costs: Sequence[float] | None = None,
+        costs: Sequence[float | None] | None = None,
         *,
         fidelities: Sequence[Fidelity] | None = None,
         strategy: object = "mf-gp-ucb",
-        surrogate: object = "se",
+        surrogate: object = None,
         maximiser: object = "direct",
         direction: str = "maximize",
         capital: float | None = None,
@@ -141,26 +143,30 @@ class Optimizer(Answers):
         x.flags.writeable = False
         if setup.direction == "minimize" and isinstance(reason, TurnsSign):
             reason = reason.negated()
+        if self._session.ledger.prices.learnt and isinstance(reason, ShowsCosts):
+            reason = reason.priced(self.cost_estimates)
         return self._session.hand_out(x, u, m, reason)
 
     # ----------------------------------------------------------------------------------------------- tell
 
-    def tell(self, trial: Trial | int, y: object = None, status: str = "ok") -> None:
+    def tell(self, trial: Trial | int, y: object = None, status: str = "ok", cost: object = None) -> None:
         """Record the outcome of a trial (or of its id): a finite value, or status="failed" when there is none.
 
         A failed trial costs as much as any other; a y told with it is a bound, its value is known to be no better.
         Trials may be told in any order, each once. Where a trial was handed out again after its lease, the first value
         counts; that it failed is for its last holder to say (LeaseLost).
+
+        cost: what the trial really cost. From the first one told on the costs of later ones are learnt (docs/costs.md).
         """
-        self.tell_many([(trial, y, status)])
+        self.tell_many([(trial, y, status, cost)])
 
     def tell_many(self, outcomes: Iterable[Sequence[Any]]) -> None:
-        """Record several outcomes, (trial, y) or (trial, y, status), in one step: all of them or none."""
+        """Record outcomes, (trial, y), (trial, y, status) or (trial, y, status, cost), in one step: all or none."""
         given = [parse_outcome(outcome) for outcome in outcomes]
 
         def tell(ledger: Ledger) -> list[Told]:
-            told = [Told(ledger.find_pending(trial).id, y, bound) for trial, y, bound in given]
-            self._session.check_claims(trial for trial, y, _ in given if y is None)
+            told = [Told(ledger.find_pending(one.trial).id, one.y, one.bound, one.cost) for one in given]
+            self._session.check_claims(one.trial for one in given if one.y is None)
             if len({event.id for event in told}) < len(told):
                 raise AlreadyTold(f"a trial must be told once, got trials {[event.id for event in told]}")
             return told
@@ -221,8 +227,8 @@ class Optimizer(Answers):
 
     @property
     def costs(self) -> tuple[float, ...]:
-        """λ_1 < ... < λ_M."""
-        return self._session.setup.costs
+        """λ_1 < ... < λ_M as given; once other costs were told, what a query at each fidelity is expected to cost."""
+        return self._session.ledger.costs
 
     @property
     def direction(self) -> str:
@@ -264,7 +270,7 @@ class Optimizer(Answers):
 
     @property
     def spent(self) -> float:
-        """Cost of all that was told, failed trials included."""
+        """Cost of all that was told, failed trials included; the last may have cost more than was left."""
         return self._session.look(lambda ledger: ledger.capital.spent)
 
     @property

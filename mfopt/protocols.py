@@ -168,7 +168,7 @@ class Problem:
     """What a strategy is told once, before the first ask."""
 
     domain: Domain
-    costs: tuple[float, ...]  # λ_1 < ... < λ_M
+    costs: tuple[float, ...]  # λ_1 < ... < λ_M, at the start
     zetas: tuple[float | None, ...]  # known bounds ‖f_M − f_m‖∞ ≤ ζ_m; None where unknown, 0 for the target
     noises: tuple[float | None, ...]  # known noise variances; None where they are to be learnt
     capital: float | None  # Λ, None for unlimited
@@ -206,6 +206,7 @@ class View:
     remaining: float  # capital not spent and not promised to pending queries; inf when unlimited
     pending: Sequence[Query]
     rng: np.random.Generator  # a stream of this ask's own: the same seed and t give the same numbers
+    costs: tuple[float, ...]  # of a query at each fidelity, as expected now: Problem.costs, unless others were told
 
 
 @dataclass(frozen=True)

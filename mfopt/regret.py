@@ -1,11 +1,16 @@
-"""Regret against capital: the quantity that every experiment of the paper shows, and its relatives."""
+"""Regret against capital: the quantity that every experiment of the paper shows, and its relatives.
+
+The regret is about f, not about values of f with noise: the best of many noisy values lies above f*. Where values are
+noisy a function without noise must be given, which is evaluated at the points queried. Where there is none,
+`best_observed` is all that can be said.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import sqrt
-from typing import Protocol
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +20,7 @@ from mfopt.errors import InputError
 from mfopt.protocols import Array, BoolArray
 
 Curve = tuple[Array, Array]  # (capital, regret), as simple_regret gives it
+Target: TypeAlias = Callable[[Array], Any]  # f⁽ᴹ⁾ without noise, of one point
 
 
 class QueryArrays(Protocol):
@@ -34,16 +40,38 @@ class QueryArrays(Protocol):
 
 
 def simple_regret(
-    history: QueryArrays, optimum: float, direction: str = "maximize", target: int | None = None
+    history: QueryArrays,
+    optimum: float,
+    direction: str = "maximize",
+    target: int | None = None,
+    function: Target | None = None,
 ) -> Curve:
     """S(Λ) = f* − max f⁽ᴹ⁾ over the target queries within capital Λ, eq. (Sn) for capital: (capital, regret).
 
     One entry per query told: the capital spent after it and the regret then, +∞ before the first target value. Failed
     queries cost but give no value. `target` is the target's index M − 1; by default the highest fidelity that occurs,
     which is wrong for a run that never reached its target.
+
+    `function` is f⁽ᴹ⁾ without noise, of one point: f at the points queried counts, not the values told. Without it the
+    values are taken for f, which is refused where two of them differ at one point.
     """
-    capital, gap, counts = _target_gaps(history, optimum, direction, target)
+    capital, gap, counts = _target_gaps(history, optimum, direction, target, function)
     return capital, np.minimum.accumulate(np.where(counts, gap, np.inf))
+
+
+def best_observed(history: QueryArrays, direction: str = "maximize", target: int | None = None) -> Curve:
+    """The best value observed at the target within capital Λ: (capital, value), ∓∞ before the first.
+
+    Of noisy values the best is mostly luck: this is no estimate of f.
+    """
+    sign = direction_sign(direction)
+    capital, gap, counts = _target_gaps(history, 0.0, direction, target, None, noisy=True)
+    return capital, -sign * np.minimum.accumulate(np.where(counts, gap, np.inf))
+
+
+def regret_at(x: Array, function: Target, optimum: float, direction: str = "maximize") -> float:
+    """f* − f⁽ᴹ⁾(x), for example at the point that Optimizer.recommend gives; `function` is f⁽ᴹ⁾ without noise."""
+    return direction_sign(direction) * (optimum - float(function(np.asarray(x))))
 
 
 def cumulative_regret(
@@ -53,13 +81,14 @@ def cumulative_regret(
     target: int | None = None,
     inside: BoolArray | None = None,
     mean: bool = False,
+    function: Target | None = None,
 ) -> Curve:
     """R̃_n = Σ f* − f⁽ᴹ⁾(x_t) over the target queries so far, eq. (Rtilden): (capital, sum).
 
     `inside` keeps only the queries in a set Z, for example H⁽ᴹ⁾. With `mean` it is R̃_n/T⁽ᴹ⁾_n, +∞ before the first
-    target value: never below the simple regret, eq. (SimCumRelation).
+    target value: never below the simple regret, eq. (SimCumRelation). `function` as in `simple_regret`.
     """
-    capital, gap, counts = _target_gaps(history, optimum, direction, target)
+    capital, gap, counts = _target_gaps(history, optimum, direction, target, function)
     counts = counts & _as_mask(inside, counts)
     total = np.cumsum(np.where(counts, gap, 0.0))
     if not mean:
@@ -113,18 +142,46 @@ def aggregate(curves: Sequence[Curve], capital: Array | None = None) -> Aggregat
 
 
 def _target_gaps(
-    history: QueryArrays, optimum: float, direction: str, target: int | None
+    history: QueryArrays,
+    optimum: float,
+    direction: str,
+    target: int | None,
+    function: Target | None,
+    noisy: bool = False,
 ) -> tuple[Array, Array, BoolArray]:
-    """Capital after each query, f* − y, and which queries count: target queries that have a value."""
+    """Capital after each query, f* − f, and which queries count: target queries that have a value.
+
+    Without a function the values are f; unless they may be `noisy` they must be the same at the same point.
+    """
     sign = direction_sign(direction)
     fidelity = np.asarray(history.fidelity)
     capital = np.cumsum(np.asarray(history.cost, dtype=np.float64))
     y = np.asarray(history.y, dtype=np.float64)
-    gap = optimum - y if sign > 0.0 else y - optimum
     if target is None:
         target = int(fidelity.max(initial=0))
     counts = (fidelity == target) & np.isfinite(y)
+    points = getattr(history, "x", None)  # not needed where values are f
+    if function is not None:
+        if points is None:
+            raise InputError("history must tell the points x where a function is given, got none")
+        y = y.copy()
+        y[counts] = [float(function(x)) for x in np.asarray(points)[counts]]
+    elif points is not None and not noisy:
+        _require_noiseless(np.asarray(points)[counts], y[counts])
+    gap = optimum - y if sign > 0.0 else y - optimum
     return capital, np.where(counts, gap, np.inf), counts
+
+
+def _require_noiseless(x: Array, y: Array) -> None:
+    """Refuse values that are noisy beyond doubt: two of one point differ."""
+    first: dict[bytes, float] = {}
+    for point, value in zip(x, y.tolist(), strict=True):
+        before = first.setdefault(np.ascontiguousarray(point).tobytes(), value)
+        if before != value:
+            raise InputError(
+                f"function must be given where target values are noisy, got the values {before} and {value} "
+                f"at {point.tolist()}"
+            )
 
 
 def _as_mask(inside: BoolArray | None, counts: BoolArray) -> BoolArray:

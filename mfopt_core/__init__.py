@@ -6,8 +6,12 @@ It imports nothing from mfopt and can be used on its own. Where to find what:
     _process.pyx     the process behind it: notation, adding and forgetting rows, jitter
     _posterior.pyx   mean and variance at given points, their gradients, covariances, draws
     _likelihood.pyx  log marginal likelihood and its gradient
-    _tracked.pyx     posterior kept current at fixed points, with bounds from above for those that are not
-    _ucb.pyx         φ = min_m φ_m over several GPs, and its lazy exact argmax over tracked points
+    _tracked.pyx     Tracked, the face of points whose posterior is kept current
+    _tracker.pyx     what is kept for them, with bounds for those that are not current
+    _ucb.pyx         φ = min_m φ_m over several GPs; _argmax.pyx: its lazy exact argmax over tracked points
+    _level.pyx       Level, one fidelity of a process, and what it remembers of points that come back
+    _bound.pyx       Bound, φ over levels with all that a search wants of it
+    _search.pyx      whole searches: DIRECT and ascents on a Bound, or on any function
     _direct.pyx      DIRECT, a batch of points at a time
     _ascent.pyx      quasi-Newton ascents on a minimum of smooth pieces, several at once; _step.pyx: one step of them
 
@@ -17,6 +21,7 @@ What these stand on:
     _cholesky.pyx    L as rows of blocks: add rows, forget rows, solve
     _data.pyx        the rows of data: points in two layouts, values, noises
     _columns.pyx     columns of L⁻¹ r at tracked points, and their sums
+    _slots.pyx       slots of points, found by their coordinates; the one unused for longest makes way
     _heap.pxd        a binary heap of indices by their keys
     _memory.pyx      all memory outside NumPy arrays
     _arrays.pyx      checks and conversions of what comes in
@@ -25,10 +30,28 @@ What these stand on:
 """
 
 from mfopt_core._ascent import Ascent
+from mfopt_core._bound import Bound
 from mfopt_core._direct import Direct
 from mfopt_core._gp import GP
 from mfopt_core._kernels import BUILD, KERNELS, Kernel
+from mfopt_core._level import Level
+from mfopt_core._search import ascend, choose_apart, divide
 from mfopt_core._tracked import Tracked
-from mfopt_core._ucb import argmax_ucb, mf_ucb, ucb_pieces
+from mfopt_core._ucb import argmax_ucb, mf_ucb
 
-__all__ = ["BUILD", "GP", "KERNELS", "Ascent", "Direct", "Kernel", "Tracked", "argmax_ucb", "mf_ucb", "ucb_pieces"]
+__all__ = [
+    "BUILD",
+    "GP",
+    "KERNELS",
+    "Ascent",
+    "Bound",
+    "Direct",
+    "Kernel",
+    "Level",
+    "Tracked",
+    "argmax_ucb",
+    "ascend",
+    "choose_apart",
+    "divide",
+    "mf_ucb",
+]

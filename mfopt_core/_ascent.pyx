@@ -35,32 +35,10 @@ cdef double GAIN = 2e-9  # of the spread: a step that promises less ends its asc
 cdef double MERGE = 0.01
 cdef double HOPE_BY_PROMISE = 5.0, HOPE_BY_SPREAD = 0.005  # may still be gained, of the promise and the spread
 
-cdef struct Climb:  # one ascent
-    Model model  # φ at its point, H and the step from there
-    double *at  # its point, (d,)
-    double *target  # the point that is tried, (d,)
-    double *height  # φ_m at its point, (M,)
-    double *slope  # their gradients, (M, d)
-    double *recent  # the last values, (MEMORY,)
-    double *best  # its best point, (d,)
-    double *best_value  # φ there
-    double *promise  # what the step promises to gain
-    double *length  # how much of the step is tried
-    Py_ssize_t *running  # 1, or 0 when the ascent has ended
-    Py_ssize_t *taken  # steps taken
-    Py_ssize_t *stale  # those of them since the last gain
-
 
 @cython.final
 cdef class Ascent:
     """Ascents from `starts` (k, d) in [0, 1]^d; `spread` is the range of values of interest: it says what matters."""
-
-    cdef readonly Py_ssize_t k, d
-    cdef cython.pymutex lock
-    cdef double spread
-    cdef Py_ssize_t pieces  # 0 before the first values
-    cdef cnp.ndarray at, target, height, slope, inverse, weight, best, best_value, recent, step, promise, length
-    cdef cnp.ndarray running, taken, stale
 
     def __cinit__(self, starts, spread):
         self.target = as_points(starts, 0, "starts").copy()
@@ -107,10 +85,7 @@ cdef class Ascent:
                 self.weight = np.zeros((self.k, pieces))
                 self.pieces = pieces
             self._take_all(q, data(h), data(g))
-            # Given up are those that cannot be expected to reach the best, and those that came close to a better one.
-            leader = self.best_value.max()
-            reach = self.best_value + HOPE_BY_PROMISE * self.promise + HOPE_BY_SPREAD * self.spread
-            self.running[(self.taken >= SETTLED) & (reach < leader)] = 0
+            self._give_up()
             self._merge()
 
     cdef Py_ssize_t _check(self, Py_ssize_t q, cnp.ndarray h, cnp.ndarray g) except -1:
@@ -130,6 +105,20 @@ cdef class Ascent:
             if not value < INFINITY or (value > -INFINITY and not mf_all_finite(self.d, data(g) + i * self.d)):
                 raise ValueError("heights must be finite or -inf (infeasible), and slopes finite where heights are")
         return pieces
+
+    cdef void _give_up(self) noexcept:
+        """End every ascent that cannot be expected to reach the best."""
+        cdef Py_ssize_t *running = <Py_ssize_t *>cnp.PyArray_DATA(self.running)
+        cdef const Py_ssize_t *taken = <const Py_ssize_t *>cnp.PyArray_DATA(self.taken)
+        cdef const double *value = data(self.best_value)
+        cdef double leader = -INFINITY, hope
+        cdef Py_ssize_t i
+        for i in range(self.k):
+            leader = value[i] if value[i] > leader else leader
+        for i in range(self.k):
+            hope = HOPE_BY_PROMISE * data(self.promise)[i] + HOPE_BY_SPREAD * self.spread
+            if taken[i] >= SETTLED and value[i] + hope < leader:
+                running[i] = 0
 
     cdef void _merge(self) noexcept:
         """End every running ascent that is closer than MERGE to one with a better value."""

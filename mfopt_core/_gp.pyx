@@ -20,7 +20,7 @@ from mfopt_core._arrays cimport (
 )
 from mfopt_core._kernels cimport Kernel
 from mfopt_core._likelihood cimport compute_likelihood, compute_likelihood_gradient
-from mfopt_core._posterior cimport compute_covariance, compute_posterior, draw
+from mfopt_core._posterior cimport Moments, Where, compute_covariance, compute_posterior, draw
 from mfopt_core._process cimport Process
 
 import numpy as np
@@ -98,9 +98,11 @@ cdef class GP:
         cdef cnp.ndarray points = as_points(x, self.process.d(), "x")
         cdef Py_ssize_t q = cnp.PyArray_DIM(points, 0), d = cnp.PyArray_DIM(points, 1)
         cdef cnp.ndarray mean = new_vector(q), var = new_vector(q)
+        cdef Where where = Where(q, d, data(points), 1, NULL)
+        cdef Moments moments = Moments(data(mean), data(var), NULL, NULL)
         self.bind(d)
         with self.lock:
-            compute_posterior(self.process, q, data(points), data(mean), data(var), NULL, NULL)
+            compute_posterior(self.process, &where, &moments)
         return mean, var
 
     def posterior_gradient(self, x):
@@ -108,9 +110,11 @@ cdef class GP:
         cdef cnp.ndarray points = as_points(x, self.process.d(), "x")
         cdef Py_ssize_t q = cnp.PyArray_DIM(points, 0), d = cnp.PyArray_DIM(points, 1)
         cdef cnp.ndarray mean = new_vector(q), var = new_vector(q), dmean = new_matrix(q, d), dvar = new_matrix(q, d)
+        cdef Where where = Where(q, d, data(points), 1, NULL)
+        cdef Moments moments = Moments(data(mean), data(var), data(dmean), data(dvar))
         self.bind(d)
         with self.lock:
-            compute_posterior(self.process, q, data(points), data(mean), data(var), data(dmean), data(dvar))
+            compute_posterior(self.process, &where, &moments)
         return mean, var, dmean, dvar
 
     def covariance(self, x):
@@ -129,6 +133,8 @@ cdef class GP:
         cdef cnp.ndarray points = as_points(x, self.process.d(), "x")
         cdef Py_ssize_t q = cnp.PyArray_DIM(points, 0), d = cnp.PyArray_DIM(points, 1)
         cdef cnp.ndarray mean = new_vector(q), var = new_vector(q), covariance = new_matrix(q, q), normals, draws
+        cdef Where where = Where(q, d, data(points), 1, NULL)
+        cdef Moments moments = Moments(data(mean), data(var), NULL, NULL)
         if count < 0:
             raise ValueError(f"size must not be negative, got {count}")
         if not hasattr(rng, "standard_normal"):
@@ -136,17 +142,17 @@ cdef class GP:
         self.bind(d)
         with self.lock:
             compute_covariance(self.process, q, data(points), data(covariance))
-            compute_posterior(self.process, q, data(points), data(mean), data(var), NULL, NULL)
+            compute_posterior(self.process, &where, &moments)
         normals = as_matrix(rng.standard_normal((count, q)), count, q, "what rng.standard_normal returns")
         draws = new_matrix(count, q)
         draw(self.process, q, data(mean), data(covariance), count, data(normals), data(draws))
         return draws
 
-    def track(self, x, bint lazy=False, capacity=0):
+    def track(self, x, bint lazy=False):
         """Points x (N, d) whose posterior is kept current through append and truncate: mfopt_core.Tracked."""
         from mfopt_core._tracked import Tracked  # which needs this module first
 
-        return Tracked(self, x, lazy, capacity)
+        return Tracked(self, x, lazy)
 
     # -- marginal likelihood ---------------------------------------------------------------------------------
 
@@ -293,6 +299,23 @@ cdef class GP:
             f"GP({kernel.name!r}, {kernel.lengthscale!r}, {kernel.scale!r}, {self.noise!r}, {self.mean!r}{nu}) "
             f"with {self.n} observations"
         )
+
+
+cdef list lock_all(list gps):
+    """Take the locks of these GPs, each once, and return them for `unlock_all`.
+
+    Always in the same order, so that two calls cannot wait for each other.
+    """
+    cdef list ordered = [gp for _, gp in sorted({id(gp): gp for gp in gps}.items())]
+    for gp in ordered:
+        (<GP>gp).lock.acquire()
+    return ordered
+
+
+cdef int unlock_all(list gps) except -1:
+    for gp in gps:
+        (<GP>gp).lock.release()
+    return 0
 
 
 def _rebuilt(kernel, lengthscale, scale, noise, mean, nu, x, y, etas, rows, z, delta):

@@ -112,6 +112,21 @@ cdef class Kernel:
         else:
             mf_profile(self.kind, n, values, values)
 
+    cdef void distances(
+        self, Py_ssize_t dims, Py_ssize_t n, const double *soa, Py_ssize_t ld, const double *z, double *out
+    ) noexcept nogil:
+        """out[j] = r² between z and point j in the first `dims` coordinates."""
+        mf_sqdist(dims, n, soa, ld, z, self.w, out)
+
+    cdef double distance_beyond(self, Py_ssize_t dims, const double *x, const double *tail) noexcept nogil:
+        """r² between x (d,) and a point whose coordinates from `dims` on are `tail`, in these coordinates."""
+        cdef Py_ssize_t c
+        cdef double away, total = 0.0
+        for c in range(dims, self.d):
+            away = (x[c] - tail[c - dims]) * self.w[c]
+            total += away * away
+        return total
+
     cdef void row(
         self, Py_ssize_t n, const double *soa, Py_ssize_t ld, const double *z, double *out
     ) noexcept nogil:

@@ -1,20 +1,33 @@
 from mfopt_core._memory cimport Scratch
-from mfopt_core._process cimport Process
+from mfopt_core._process cimport Points, Process
 
 cdef enum:
-    CHUNK = 256  # most points of one pass: bounds its memory at n · CHUNK numbers
+    CHUNK = 256  # most columns of one pass: bounds its memory at n · CHUNK numbers
 
 cdef struct Pass:
-    Py_ssize_t width  # columns of V: the points of this pass, and what fills it up to a quick length
-    double *soa  # coordinates of the points, d arrays of `width`
+    Points points  # of this pass
+    Py_ssize_t width  # columns of V: the points of this pass at all levels, and what fills it up to a quick length
+    double *soa  # coordinates of the points, d arrays of their number
+    double *whole  # one point with its tail, (d,)
     double *v  # V = L⁻¹ r, (n, width)
-    double mean[CHUNK]  # μ of the points
+    double mean[CHUNK]  # μ of the columns
     double var[CHUNK]  # σ²
 
-cdef int open_pass(Pass *p, Process process, Py_ssize_t chunk, Scratch scratch) except -1
-cdef int compute_posterior(
-    Process process, Py_ssize_t q, const double *x, double *mean, double *var, double *dmean, double *dvar
-) except -1
+cdef struct Where:  # q points (q, dims), row by row, at each of M levels
+    Py_ssize_t count  # q
+    Py_ssize_t dims
+    const double *x
+    Py_ssize_t levels  # M
+    const double *tails  # (M, d − dims)
+
+cdef struct Moments:  # at M levels of q points: numbers (M, q), gradients in the points (M, q, dims) or NULL
+    double *mean
+    double *var
+    double *dmean
+    double *dvar
+
+cdef int open_pass(Pass *p, Process process, Py_ssize_t points, Py_ssize_t width, Scratch scratch) except -1
+cdef int compute_posterior(Process process, const Where *where, Moments *moments) except -1
 cdef int compute_covariance(Process process, Py_ssize_t q, const double *x, double *covariance) except -1
 cdef int draw(
     Process process, Py_ssize_t q, const double *mean, const double *covariance, Py_ssize_t size,

@@ -6,9 +6,10 @@ With the notation of mfopt_core._process:
     its gradient:                  ∇μ = √s Σ_i α_i ∇r_i,   ∇σ² = −2 s Σ_i (L⁻ᵀv)_i ∇r_i
     covariance of two points:      s (k(x, x′)/s − vᵀv′)
 
-Points are taken in passes of up to CHUNK, so that memory stays bounded and L is read once per pass. A pass turns their
-coordinates into columns of r, solves for V in place and sums it up; gradients then turn V into L⁻ᵀV in the same memory.
-The caller has checked the points, bound the number of dimensions, and holds the lock of the GP.
+Points are taken in passes of up to CHUNK columns, so that memory stays bounded and L is read once per pass. A pass
+turns their coordinates into columns of r, at every level, solves for V in place and sums it up; gradients then turn V
+into L⁻ᵀV in the same memory. The caller has checked the points, bound the number of dimensions, and holds the lock of
+the GP.
 """
 
 from libc.string cimport memcpy, memset
@@ -17,7 +18,7 @@ from mfopt_core._arrays cimport to_soa
 from mfopt_core._blas cimport syrk_tn
 from mfopt_core._cholesky cimport BLOCK, Factor, count_blocks, count_in_block
 from mfopt_core._memory cimport Scratch
-from mfopt_core._process cimport Process
+from mfopt_core._process cimport Points, Process
 from mfopt_core._rows cimport MF_FEW, mf_dot, mf_weighted_diff
 
 cdef double FIRST_JITTER = 1e-14  # of a covariance that is drawn from, normalised by s
@@ -25,81 +26,106 @@ cdef double FIRST_JITTER = 1e-14  # of a covariance that is drawn from, normalis
 
 # -- passes --------------------------------------------------------------------------------------------------
 
-cdef int open_pass(Pass *p, Process process, Py_ssize_t chunk, Scratch scratch) except -1:
-    """Memory for passes of up to `chunk` ≤ CHUNK points."""
-    p.v = scratch.numbers(process.n() * chunk)
-    p.soa = scratch.numbers(process.d() * chunk)
+cdef int open_pass(Pass *p, Process process, Py_ssize_t points, Py_ssize_t width, Scratch scratch) except -1:
+    """Memory for passes of up to this many points and `width` ≤ CHUNK columns."""
+    p.v = scratch.numbers(process.n() * width)
+    p.soa = scratch.numbers(process.d() * points)
+    p.whole = scratch.numbers(process.d())
     return 0
 
 
-cdef Py_ssize_t choose_chunk(Py_ssize_t q) noexcept nogil:
-    """How many of q points are taken in one pass: few at a time avoid BLAS's start-up, which pays for many only."""
-    if q <= 1:
+cdef Py_ssize_t choose_chunk(Py_ssize_t q, Py_ssize_t levels) noexcept nogil:
+    """How many of q points are taken in one pass: few columns at a time avoid BLAS's start-up, which pays for many."""
+    cdef Py_ssize_t most = MF_FEW if q * levels <= 3 * MF_FEW else CHUNK
+    if q <= 1 or most <= levels:
         return 1
-    return MF_FEW if q <= 3 * MF_FEW else (q if q < CHUNK else CHUNK)
+    return q if q < most // levels else most // levels
 
 
-cdef void solve_pass(Pass *p, Process process, Py_ssize_t count, Py_ssize_t width, const double *x) noexcept nogil:
-    """V, μ and σ² at `count` rows of x; the first of them fills the columns that are left of `width`."""
-    cdef Py_ssize_t c, j
-    p.width = width
-    to_soa(count, process.d(), x, p.soa, width)
-    for c in range(process.d()):
-        for j in range(count, width):
-            p.soa[c * width + j] = p.soa[c * width]
-    process.solve(width, p.soa, width, p.v)
-    process.moments(width, p.v, p.mean, p.var)
+cdef Py_ssize_t find_width(Py_ssize_t columns) noexcept nogil:
+    """The number of columns, or MF_FEW where that is quicker."""
+    return MF_FEW if 1 < columns < MF_FEW else columns
 
 
-cdef int compute_posterior(
-    Process process, Py_ssize_t q, const double *x, double *mean, double *var, double *dmean, double *dvar
-) except -1:
-    """μ and σ², (q,), at the rows of x (q, d); and their gradients, (q, d), unless dmean and dvar are NULL."""
+cdef void solve_pass(Pass *p, Process process, const Where *where, Py_ssize_t first, Py_ssize_t count) noexcept nogil:
+    """V, μ and σ² at points first .. first + count − 1; zeros fill the columns that are left of the width."""
+    cdef Py_ssize_t columns = count * where.levels, i, k
+    p.width = find_width(columns)
+    if columns == 1:
+        join_tail(p, process, where, first, 0)
+        p.points = process.plain(1, p.whole, 1)
+    else:
+        to_soa(count, where.dims, where.x + first * where.dims, p.soa, count)
+        p.points = Points(count, where.dims, p.soa, count, where.levels, where.tails)
+    process.covary(&p.points, p.v, p.width)
+    for i in range(process.n() if p.width > columns else 0):
+        for k in range(columns, p.width):
+            p.v[i * p.width + k] = 0.0
+    process.factor.forward(p.width, p.v, p.width)
+    process.moments(p.width, p.v, p.mean, p.var)
+
+
+cdef void join_tail(Pass *p, Process process, const Where *where, Py_ssize_t j, Py_ssize_t m) noexcept nogil:
+    """Point j with tail m, (d,), into the memory of the pass."""
+    cdef Py_ssize_t width = process.d() - where.dims
+    memcpy(p.whole, where.x + j * where.dims, where.dims * sizeof(double))
+    if width > 0:
+        memcpy(p.whole + where.dims, where.tails + m * width, width * sizeof(double))
+
+
+cdef int compute_posterior(Process process, const Where *where, Moments *moments) except -1:
+    """μ and σ² at every level of every point, and their gradients where there is memory for them."""
     cdef Scratch scratch = Scratch.__new__(Scratch)
-    cdef Py_ssize_t chunk = choose_chunk(q), d = process.d(), first = 0, count, j
+    cdef Py_ssize_t q = where.count, chunk = choose_chunk(q, where.levels), first = 0, count, m, j, at
     cdef const double *alpha = NULL
     cdef Pass p
-    open_pass(&p, process, chunk, scratch)
+    if where.levels > CHUNK:
+        raise ValueError(f"there must be at most {CHUNK} levels, got {where.levels}")
+    open_pass(&p, process, chunk, max(find_width(chunk * where.levels), MF_FEW), scratch)
     with nogil:
-        if dmean != NULL:
+        if moments.dmean != NULL:
             alpha = process.solve_alpha()
         while first < q:
             count = q - first if q - first < chunk else chunk
-            solve_pass(&p, process, count, chunk if chunk == MF_FEW else count, x + first * d)
-            memcpy(mean + first, p.mean, count * sizeof(double))
-            memcpy(var + first, p.var, count * sizeof(double))
-            if dmean != NULL:
+            solve_pass(&p, process, where, first, count)
+            for m in range(where.levels):
+                memcpy(moments.mean + m * q + first, p.mean + m * count, count * sizeof(double))
+                memcpy(moments.var + m * q + first, p.var + m * count, count * sizeof(double))
+            if moments.dmean != NULL:
                 process.factor.backward(p.width, p.v, p.width)
-                for j in range(count):
-                    compute_gradient(&p, process, j, alpha, x + (first + j) * d, dmean + (first + j) * d,
-                                     dvar + (first + j) * d)
+                for m in range(where.levels):
+                    for j in range(count):
+                        join_tail(&p, process, where, first + j, m)
+                        at = (m * q + first + j) * where.dims
+                        compute_gradient(&p, process, m * count + j, where.dims, alpha, moments.dmean + at,
+                                         moments.dvar + at)
             first += count
     return 0
 
 
 cdef void compute_gradient(
-    Pass *p, Process process, Py_ssize_t j, const double *alpha, const double *x, double *dmean, double *dvar
+    Pass *p, Process process, Py_ssize_t column, Py_ssize_t dims, const double *alpha, double *dmean, double *dvar
 ) noexcept nogil:
-    """∇μ and ∇σ² at x, point j of a pass whose V has become L⁻ᵀV."""
-    cdef Py_ssize_t n = process.n(), d = process.d(), b, i, c, count
+    """∇μ and ∇σ², (dims,), at the point `p.whole`, which is this column of a pass whose V has become L⁻ᵀV."""
+    cdef Py_ssize_t n = process.n(), b, i, c, count
     cdef const double *soa
     cdef const double *w
     cdef double slope[BLOCK]
     cdef double weighted[BLOCK]
-    memset(dmean, 0, d * sizeof(double))
-    memset(dvar, 0, d * sizeof(double))
+    memset(dmean, 0, dims * sizeof(double))
+    memset(dvar, 0, dims * sizeof(double))
     for b in range(count_blocks(n)):
         count = count_in_block(b, n)
         soa = process.data.soa[b]
-        process.kernel.slope(count, soa, BLOCK, x, slope)
+        process.kernel.slope(count, soa, BLOCK, p.whole, slope)
         for i in range(count):
             weighted[i] = slope[i] * alpha[b * BLOCK + i]
-        mf_weighted_diff(d, count, soa, BLOCK, x, process.kernel.w, weighted, dmean)
-        w = p.v + b * BLOCK * p.width + j
+        mf_weighted_diff(dims, count, soa, BLOCK, p.whole, process.kernel.w, weighted, dmean)
+        w = p.v + b * BLOCK * p.width + column
         for i in range(count):
             weighted[i] = slope[i] * w[i * p.width]
-        mf_weighted_diff(d, count, soa, BLOCK, x, process.kernel.w, weighted, dvar)
-    for c in range(d):
+        mf_weighted_diff(dims, count, soa, BLOCK, p.whole, process.kernel.w, weighted, dvar)
+    for c in range(dims):
         dmean[c] *= process.root
         dvar[c] *= -2.0 * process.kernel.scale
 
@@ -112,11 +138,12 @@ cdef int compute_covariance(Process process, Py_ssize_t q, const double *x, doub
     cdef Py_ssize_t d = process.d(), i, j
     cdef double *v = scratch.numbers(process.n() * q)
     cdef double *soa = scratch.numbers(d * q)
+    cdef Points points = process.plain(q, soa, q)
     with nogil:
         to_soa(q, d, x, soa, q)
         for i in range(q):
             process.kernel.row(i + 1, soa, q, x + i * d, covariance + i * q)
-        process.solve(q, soa, q, v)
+        process.solve(&points, v)
         syrk_tn(q, process.n(), v, q, covariance, q)
         for i in range(q):
             for j in range(i + 1):

@@ -5,6 +5,14 @@ from mfopt_core._cholesky cimport Factor
 from mfopt_core._data cimport Data
 from mfopt_core._kernels cimport Kernel
 
+cdef struct Points:  # q points at each of M levels: (x_j, tail_m)
+    Py_ssize_t count  # q
+    Py_ssize_t dims  # coordinates of x_j
+    const double *soa  # coordinate c of x_j is soa[c·ld + j]
+    Py_ssize_t ld
+    Py_ssize_t levels  # M
+    const double *tails  # the coordinates from `dims` on, (M, d − dims)
+
 
 @cython.final
 cdef class Process:
@@ -33,13 +41,17 @@ cdef class Process:
 
     # The interface of what computes with the rows (posterior, trackers, bounds). The caller holds the lock of the GP.
     cdef void covary_point(self, const double *x, Py_ssize_t first, Py_ssize_t end, double *r) noexcept nogil
-    cdef void covary_row(self, Py_ssize_t i, Py_ssize_t q, const double *soa, Py_ssize_t ld, double *r) noexcept nogil
-    cdef void covary(self, Py_ssize_t q, const double *soa, Py_ssize_t ld, double *r) noexcept nogil
-    cdef void solve(self, Py_ssize_t q, const double *soa, Py_ssize_t ld, double *v) noexcept nogil
+    cdef void covary_row(self, Py_ssize_t i, const Points *points, double *r) noexcept nogil
+    cdef void covary(self, const Points *points, double *r, Py_ssize_t ld) noexcept nogil
+    cdef void solve(self, const Points *points, double *v) noexcept nogil
     cdef void moments(self, Py_ssize_t q, const double *v, double *mean, double *var) noexcept nogil
     cdef const double *solve_alpha(self) noexcept nogil
     cdef Py_ssize_t count_kept(self, Py_ssize_t count, const uint64_t *ids) noexcept nogil
     cdef void copy_ids(self, uint64_t *ids) noexcept nogil
+
+    cdef inline Points plain(self, Py_ssize_t q, const double *soa, Py_ssize_t ld) noexcept nogil:
+        """q points with all their coordinates in soa."""
+        return Points(q, self.kernel.d, soa, ld, 1, NULL)
 
     cdef inline Py_ssize_t n(self) noexcept nogil:
         """Number of rows."""

@@ -15,8 +15,12 @@ A row of data adds a row to L and a number to z; nothing that is there changes, 
 every row and is solved for when somebody asks.
 
 Layout. X, y and D lie in a Data, L in a Factor; here are z, α and the rows' ids, one number per row. V = L⁻¹ r at q
-points is a row-major (n, q) array, v[i·q + j], so that a solve runs over all points at once. Points come as d arrays of
+points is a row-major (n, q) array, v[i·q + j], so that a solve runs over all points at once. Points come as arrays of
 coordinates: coordinate c of point j is soa[c·ld + j].
+
+Levels. A process over points and fidelities has coordinates that tell the fidelity. Where q points are wanted at M
+fidelities, their last coordinates are one of M tails, and V is (n, M·q), v[i·M·q + m·q + j]. The distance between a row
+and a point is then computed once for all tails, and what each tail adds to it once for all points.
 
 Jitter. Without noise K can be singular to rounding (duplicates, smooth kernels with close points). When a pivot shows
 that, δ becomes 1e-14, then ten times more until the factorisation succeeds: the smallest power that works. It must be
@@ -165,23 +169,33 @@ cdef class Process:
             skip = first - b * BLOCK if first > b * BLOCK else 0
             self.kernel.row(count_in_block(b, end) - skip, self.data.soa[b] + skip, BLOCK, x, r + b * BLOCK + skip)
 
-    cdef void covary_row(self, Py_ssize_t i, Py_ssize_t q, const double *soa, Py_ssize_t ld, double *r) noexcept nogil:
-        """r[j] = k(x_i, point j)/s for q points."""
-        self.kernel.row(q, soa, ld, self.data.point(i), r)
+    cdef void covary_row(self, Py_ssize_t i, const Points *points, double *r) noexcept nogil:
+        """r[m·q + j] = k(x_i, (point j, tail m))/s."""
+        cdef Py_ssize_t m, j, q = points.count, width = self.kernel.d - points.dims
+        cdef const double *x = self.data.point(i)
+        cdef double beyond
+        self.kernel.distances(points.dims, q, points.soa, points.ld, x, r)
+        for m in range(points.levels - 1, -1, -1):  # the first last: the others start from it
+            beyond = self.kernel.distance_beyond(points.dims, x, points.tails + m * width) if width > 0 else 0.0
+            for j in range(q):
+                r[m * q + j] = r[j] + beyond
+        self.kernel.profile(points.levels * q, r)
 
-    cdef void covary(self, Py_ssize_t q, const double *soa, Py_ssize_t ld, double *r) noexcept nogil:
-        """r[i·q + j] = k(x_i, point j)/s for all rows and q points."""
+    cdef void covary(self, const Points *points, double *r, Py_ssize_t ld) noexcept nogil:
+        """r[i·ld + m·q + j] = k(x_i, (point j, tail m))/s for all rows."""
         cdef Py_ssize_t i
-        if q == 1 and ld == 1:  # the coordinates of one point lie like a point: run along the rows, which are many
-            self.covary_point(soa, 0, self.factor.n, r)
+        if points.count == 1 and points.dims == self.kernel.d and points.ld == 1 and ld == 1:
+            # The coordinates of one point lie like a point: run along the rows, which are many.
+            self.covary_point(points.soa, 0, self.factor.n, r)
             return
         for i in range(self.factor.n):
-            self.covary_row(i, q, soa, ld, r + i * q)
+            self.covary_row(i, points, r + i * ld)
 
-    cdef void solve(self, Py_ssize_t q, const double *soa, Py_ssize_t ld, double *v) noexcept nogil:
-        """V = L⁻¹ r, (n, q), at q points."""
-        self.covary(q, soa, ld, v)
-        self.factor.forward(q, v, q)
+    cdef void solve(self, const Points *points, double *v) noexcept nogil:
+        """V = L⁻¹ r, (n, M·q)."""
+        cdef Py_ssize_t width = points.levels * points.count
+        self.covary(points, v, width)
+        self.factor.forward(width, v, width)
 
     cdef void moments(self, Py_ssize_t q, const double *v, double *mean, double *var) noexcept nogil:
         """μ and σ² from the columns of V, (n, q)."""

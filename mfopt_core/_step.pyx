@@ -20,6 +20,7 @@ cdef enum:
     PAIRS = 500  # steps of the pairwise solver of the dual; it needs a few per piece
 
 cdef double FIRST_STEP = 0.05, LONGEST_STEP = 0.3  # in the cube
+cdef double AT_BOUND = 1e-6  # in the cube
 cdef double FLAT = 1e-8  # cosine of s and y below which they show no curvature
 cdef double EQUAL = 1e-12  # relative difference of slopes at which the dual is solved
 
@@ -38,22 +39,35 @@ cdef double solve_step(Model *model, Workspace *work) noexcept nogil:
     """Find λ and the step s; the gain in φ that it promises.
 
     A coordinate that the step would take over a bound is set down on the bound, the heights are advanced by what
-    that gains or loses, and the others are solved for again, until none crosses.
+    that gains or loses, and the others are solved for again, until none crosses. With several pieces that may lose:
+    what crossed for one λ need not for another. Then only coordinates at their bound are set down, and a step that
+    would cross is shortened.
     """
-    cdef Py_ssize_t d = model.d, c, m, _
-    cdef double lowest = INFINITY, promise = INFINITY, total
+    cdef Py_ssize_t m
+    cdef double lowest = INFINITY, promise
     for m in range(model.pieces):
-        work.advanced[m] = model.height[m]
         lowest = model.height[m] if model.height[m] < lowest else lowest
     if model.inverse[0] == 0.0:
         start_inverse(model, lowest)
+    promise = solve_within(model, work, lowest, INFINITY)
+    if model.pieces > 1 and not promise > 0.0:
+        promise = solve_within(model, work, lowest, AT_BOUND)
+    return promise
+
+
+cdef double solve_within(Model *model, Workspace *work, double lowest, double near) noexcept nogil:
+    """λ, s and the promise; coordinates that cross a bound are set down on it if they are as near as that to it."""
+    cdef Py_ssize_t d = model.d, c, m, _
+    cdef double promise = INFINITY, total
+    for m in range(model.pieces):
+        work.advanced[m] = model.height[m]
     for c in range(d):
         work.free[c] = 1.0
         model.step[c] = 0.0
     for _ in range(d + 1):
         fill_gram(model, work)
         minimise_on_simplex(model.pieces, work.gram, work.advanced, model.weight)
-        if not set_step(model, work):
+        if not set_step(model, work, near):
             break
     for m in range(model.pieces):
         total = model.height[m] - lowest
@@ -98,11 +112,13 @@ cdef double multiply_row(Model *model, Workspace *work, Py_ssize_t c, const doub
     return total
 
 
-cdef bint set_step(Model *model, Workspace *work) noexcept nogil:
-    """s = H Σ_m λ_m g_m in the free coordinates, no longer than LONGEST_STEP; whether one of them came to a bound."""
+cdef bint set_step(Model *model, Workspace *work, double near) noexcept nogil:
+    """s = H Σ_m λ_m g_m in the free coordinates, no longer than LONGEST_STEP and than what keeps those in the cube
+    that are not `near` their bound; whether one that is near came to it.
+    """
     cdef Py_ssize_t d = model.d, c, m
     cdef double *step = model.step
-    cdef double longest = 0.0
+    cdef double longest = 0.0, part = 1.0, room
     cdef bint crossed = False
     for c in range(d):
         work.uphill[c] = 0.0
@@ -117,11 +133,19 @@ cdef bint set_step(Model *model, Workspace *work) noexcept nogil:
             if longest > LONGEST_STEP:
                 step[c] *= LONGEST_STEP / longest
             if model.at[c] + step[c] < 0.0 or model.at[c] + step[c] > 1.0:
-                step[c] = (0.0 if step[c] < 0.0 else 1.0) - model.at[c]
+                room = (0.0 if step[c] < 0.0 else 1.0) - model.at[c]
+                if fabs(room) > near:
+                    part = room / step[c] if room / step[c] < part else part
+                    continue
+                step[c] = room
                 work.free[c] = 0.0
                 crossed = True
                 for m in range(model.pieces):
                     work.advanced[m] += model.slope[m * d + c] * step[c]
+    if not crossed:
+        for c in range(d):
+            if work.free[c] != 0.0:
+                step[c] *= part
     return crossed
 
 

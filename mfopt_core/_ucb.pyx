@@ -2,21 +2,20 @@
 
     φ_m(x) = μ_m(x) + β^½ σ_m(x) + ζ_m,    φ(x) = min_m φ_m(x)
 
-mf_ucb evaluates φ at given points, ucb_pieces every φ_m with its gradient; argmax_ucb finds the maximum of φ over
-tracked points without evaluating most of them.
+mf_ucb evaluates φ at given points; argmax_ucb finds its maximum over tracked points without evaluating most of them.
+mfopt_core._bound has the same φ over levels, for searches.
 
-Layout. φ_m at q points is (q,), fidelity after fidelity lowered into one array φ; the pieces are (M, q) and (M, q, d).
-argmax_ucb keeps one bound per point, and the points in a heap, the highest bound first (mfopt_core._heap).
+Layout. φ_m at q points is (q,), fidelity after fidelity lowered into one array φ.
 """
 
 cimport numpy as cnp
 from libc.math cimport INFINITY, fabs, sqrt
 from libc.string cimport memset
 
+from mfopt_core._argmax cimport find_argmax
 from mfopt_core._arrays cimport as_mask, as_number, as_points, as_vector, data, to_soa
 from mfopt_core._blas cimport gemv_t
-from mfopt_core._gp cimport GP
-from mfopt_core._heap cimport heapify, pop
+from mfopt_core._gp cimport GP, lock_all, unlock_all
 from mfopt_core._memory cimport Scratch
 from mfopt_core._posterior cimport CHUNK, Pass, open_pass
 from mfopt_core._process cimport Process
@@ -60,28 +59,6 @@ def mf_ucb(gps, x, beta, zetas, bint grad=False):
     return phi, gradient
 
 
-def ucb_pieces(gps, x, beta, zetas):
-    """Every φ_m at the rows of x, (M, q), and their gradients, (M, q, d)."""
-    cdef cnp.ndarray zeta, points, values, slopes, mean, var, dmean, dvar
-    cdef double b, sigma
-    cdef Py_ssize_t m, j, c, q, d
-    gps, zeta, b = _check(gps, GP, beta, zetas)
-    points = as_points(x, max(<Py_ssize_t>gp.d for gp in gps), "x").view()  # whose shape no other thread can set
-    q, d = points.shape[0], points.shape[1]
-    values = np.empty((len(gps), q))
-    slopes = np.empty((len(gps), q, d))
-    for m in range(len(gps)):
-        mean, var, dmean, dvar = gps[m].posterior_gradient(points)
-        for j in range(q):
-            sigma = sqrt(data(var)[j])
-            data(values)[m * q + j] = data(mean)[j] + b * sigma + data(zeta)[m]
-            for c in range(d):  # σ has no gradient where it is 0: the mean's alone is used there
-                data(slopes)[(m * q + j) * d + c] = data(dmean)[j * d + c] + (
-                    0.5 * b * data(dvar)[j * d + c] / sigma if sigma > 0.0 else 0.0
-                )
-    return values, slopes
-
-
 cdef tuple _check(members, type kind, beta, zetas):
     """Members as a list, ζ and √β, or a ValueError."""
     members = list(members)
@@ -110,14 +87,15 @@ cdef int _lower(
     cdef Pass p
     gp.bind(d)
     with gp.lock:
-        open_pass(&p, process, chunk, scratch)
+        open_pass(&p, process, chunk, chunk, scratch)
         with nogil:
             skipping = process.n() >= WORTH_SKIPPING
             margin = bound_rounding(process) if skipping else 0.0
             while first < q:
                 count = q - first if q - first < chunk else chunk
                 to_soa(count, d, x + first * d, p.soa, count)
-                process.covary(count, p.soa, count, p.v)
+                p.points = process.plain(count, p.soa, count)
+                process.covary(&p.points, p.v, count)
                 if skipping:
                     kept = keep_low(&p, process, count, zeta, margin, lowest + first, index)
                     skipping = kept < 0.9 * count  # where it hardly helps, the rest goes without
@@ -185,17 +163,15 @@ def argmax_ucb(tracked, beta, zetas, exclude=None):
     """(index, φ) of the maximum of φ over points that every fidelity tracks, the lowest index among equals.
 
     tracked holds one Tracked per fidelity, over the same points; exclude is a mask of points to leave out. Only points
-    whose bound (see mfopt_core._tracked) exceeds the best exact value are computed; the answer is the same. Trackers of
+    whose bound (see mfopt_core._tracker) exceeds the best exact value are computed; the answer is the same. Trackers of
     one GP may differ in their points: a process over several fidelities has coordinates that stand for the fidelity.
     """
-    cdef cnp.ndarray zeta, mask = None
+    cdef cnp.ndarray zeta, ones, mask = None
     cdef double b
     cdef Py_ssize_t m, count
-    cdef list members
+    cdef list members, ordered
     members, zeta, b = _check(tracked, Tracked, beta, zetas)
     count = len(members[0])
-    if count == 0:
-        raise ValueError("there must be a point to choose, got trackers without points")
     if len({id(t) for t in members}) < len(members):
         raise ValueError("every fidelity must have a tracker of its own, got one twice")
     for m in range(1, len(members)):
@@ -203,65 +179,14 @@ def argmax_ucb(tracked, beta, zetas, exclude=None):
             raise ValueError(f"all fidelities must track the same points, got others at fidelity {m}")
     if exclude is not None:
         mask = as_mask(exclude, count, "exclude")
-    # Locks are always taken in the same order, so that two calls cannot wait for each other.
-    ordered = [t for _, t in sorted({id(t.gp): t for t in members}.items())]
-    for member in ordered:
-        (<Tracked>member).gp.lock.acquire()
+    ordered = lock_all([t.gp for t in members])
     try:
         for member in members:
-            (<Tracked>member).sync()
-        return _argmax(members, b, data(zeta), mask, count)
+            (<Tracked>member).tracker.sync()
+        ones = np.ones(len(members))
+        best, value = find_argmax([(<Tracked>member).tracker for member in members], b, data(ones), data(zeta), mask)
     finally:
-        for member in ordered:
-            (<Tracked>member).gp.lock.release()
-
-
-cdef tuple _argmax(list members, double b, const double *zeta, cnp.ndarray mask, Py_ssize_t count):
-    """The best-first search of argmax_ucb: points by falling bound, until no bound exceeds the best exact value."""
-    cdef Scratch scratch = Scratch.__new__(Scratch)
-    cdef Py_ssize_t m, j, size = 0, best = -1, fidelities = len(members)
-    cdef void **trackers = scratch.pointers(fidelities)
-    cdef double *bound = scratch.numbers(count)
-    cdef Py_ssize_t *heap = scratch.indices(count)
-    cdef const unsigned char *excluded = <const unsigned char *>cnp.PyArray_DATA(mask) if mask is not None else NULL
-    cdef double value = -INFINITY, phi
-    for m in range(fidelities):
-        trackers[m] = <void *>members[m]
-    with nogil:
-        for j in range(count):
-            if excluded != NULL and excluded[j]:
-                continue
-            bound[j] = INFINITY
-            for m in range(fidelities):
-                phi = (<Tracked>trackers[m]).upper(j, b, zeta[m])
-                if phi < bound[j]:
-                    bound[j] = phi
-            heap[size] = j
-            size += 1
-        heapify(heap, size, bound)
-        while size > 0 and (best < 0 or bound[heap[0]] > value or (bound[heap[0]] == value and heap[0] < best)):
-            j = pop(heap, size, bound)
-            size -= 1
-            phi = evaluate(trackers, fidelities, j, b, zeta, value)
-            if best < 0 or phi > value or (phi == value and j < best):
-                value = phi
-                best = j
+        unlock_all(ordered)
     if best < 0:
         raise ValueError(f"exclude must leave at least one point, got a mask that covers all {count}")
     return best, value
-
-
-cdef double evaluate(
-    void **trackers, Py_ssize_t fidelities, Py_ssize_t j, double b, const double *zeta, double value
-) noexcept nogil:
-    """φ at point j; or, as soon as that is known to be below `value`, any bound that shows it."""
-    cdef Py_ssize_t m
-    cdef double phi = INFINITY, one
-    for m in range(fidelities):
-        (<Tracked>trackers[m]).refresh(j)
-        one = (<Tracked>trackers[m]).upper(j, b, zeta[m])
-        if one < phi:
-            phi = one
-        if phi < value:
-            break
-    return phi

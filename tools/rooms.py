@@ -85,6 +85,10 @@ ROOMS = {
         "conformance suites that third parties run on their plugins",
         "errors protocols hooks registry domains run optimizer",
     ),
+    "sklearn": Room(
+        "hyper-parameters of scikit-learn models: MultiFidelitySearchCV",
+        "errors checks fidelities domains run optimizer parallel",
+    ),
     "mfopt": Room(
         "the front door: what `import mfopt` gives",
         "errors fidelities domains run optimizer study parallel loop regret problems analysis",
@@ -110,7 +114,7 @@ ROOMS = {
     ),
     "plugins.strategies": Room(
         "where to ask next: mf-gp-ucb and everything it is compared with",
-        "errors protocols hooks theory run plugins.method plugins.surrogates",
+        "errors protocols hooks theory run plugins.method plugins.maximisers plugins.surrogates",
     ),
 }
 

@@ -19,6 +19,7 @@ import numpy as np
 from mfopt.checks import direction_sign, one_each, real_number, show
 from mfopt.domains.params import argument_of
 from mfopt.errors import InputError
+from mfopt.hooks import FollowsTheorem
 from mfopt.optimizer import Optimizer
 from mfopt.protocols import Array
 from mfopt.run.beliefs import Beliefs, fit_beliefs
@@ -48,11 +49,12 @@ class Report:
     sets: Counts | None  # queries, one row per set H⁽ᵐ⁾, one column per fidelity; None when nothing can be said
     volumes: tuple[float, ...] | None  # of the sets, as fractions of X
     violations: tuple[Violation, ...]  # of the ζ that were given
-    promised: bool  # whether every ζ was given, so that the theorems may promise something
+    theorem: str | None  # that is about this run, of a strategy in theory mode
+    oddities: tuple[str, ...] = ()  # learnt costs that are out of order or nearly equal
 
     @property
     def void_since(self) -> int | None:
-        """The number of the value that voided the guarantee; None while no ζ that was given is contradicted."""
+        """The number of the value that first contradicted a ζ that was given; None while there is none."""
         return self.violations[0].n if self.violations else None
 
     @property
@@ -69,6 +71,7 @@ class Report:
             lines.append(f"recommended: {where}; mean {self.recommended.mean:.8g} ± {self.recommended.std:.3g}")
         for name, cost, n, spent in zip(self.fidelities, self.costs, self.queries, self.spent, strict=True):
             lines.append(f"{name}: {n} queries at {cost:g}, {spent:g} spent")
+        lines += [f"costs: {oddity}" for oddity in self.oddities]
         if self.sets is not None and self.volumes is not None:
             how = "estimated from the posterior" if self.estimated else "of the functions given"
             lines.append(f"queries by good set, {how} (ζ {_row(self.zetas)}; γ {_row(self.gammas)}):")
@@ -78,16 +81,14 @@ class Report:
             lines += [f"  {line}" for line in align(table, right=True)]
             if self.sets[:, -1].sum():
                 lines.append(f"  {self.target_inside:.0%} of the target queries are in H({len(self.costs)})")
-        lines.append(f"guarantee: {self._guarantee()}")
-        lines += [f"  {violation}" for violation in self.violations]
-        return "\n".join(lines)
-
-    def _guarantee(self) -> str:
+        count = len(self.violations)
         if self.violations:
-            return f"void since value {self.void_since}, {len(self.violations)} pairs contradict the zetas given"
-        if not self.promised:
-            return "none, the zetas were learnt from data"
-        return "no pair of values contradicts the zetas given"
+            lines.append(f"zetas: {count} pairs of values contradict those given, the first at value {self.void_since}")
+            lines += [f"  {violation}" for violation in self.violations]
+        if self.theorem is not None:  # nothing else promises anything
+            void = f"void since value {self.void_since}, which contradicts the zetas given"
+            lines.append(f"guarantee of {self.theorem}: {void if count else 'no value contradicts the zetas given'}")
+        return "\n".join(lines)
 
 
 def report(
@@ -108,7 +109,7 @@ def report(
     gammas      for the sets; by default γ_m = ζ_m √(λ_m/λ_{m+1})
     surrogate   estimates the functions when they are not known
     """
-    history, costs = optimizer.history, optimizer.costs
+    history, costs, strategy = optimizer.history, optimizer.costs, optimizer.strategy
     models = fit_beliefs(optimizer, optimizer.history, surrogate)
     look = optimizer.domain.sample(_LOOK, np.random.default_rng(rng))
     # One column per query, then one per point for the volumes.
@@ -116,7 +117,8 @@ def report(
     values = _predict(models, u) if functions is None else _evaluate(optimizer, functions, u)
     given = [fidelity.zeta for fidelity in optimizer.fidelities]
     found = _GoodSets()
-    if values is not None and len(costs) > 1:  # one fidelity makes no sets
+    # One fidelity makes no sets, nor do learnt costs that are out of order, to which no γ belongs.
+    if values is not None and len(costs) > 1 and sorted(set(costs)) == list(costs):
         found = _find_sets(optimizer, values, functions is not None, optimum, zetas, gammas)
     noises = [models.noise(m) for m in range(len(costs))]
     return Report(
@@ -132,7 +134,8 @@ def report(
         sets=found.queries,
         volumes=found.volumes,
         violations=tuple(violations(history, given, noises, optimizer.domain)),
-        promised=None not in given,
+        theorem=strategy.theorem if isinstance(strategy, FollowsTheorem) else None,
+        oddities=tuple(optimizer.cost_oddities),
     )
 
 

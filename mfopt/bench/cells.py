@@ -26,7 +26,7 @@ from mfopt.run.trial import Trial
 
 Report = Callable[[float], None]
 # What only displays or organises, by the beginnings of paths below mfopt/.
-_ASIDE = ("analysis/", "bench/", "cli/", "parallel/progress", "plots/", "testing/")
+_ASIDE = ("analysis/", "bench/", "cli/", "parallel/progress", "plots/", "sklearn/", "testing/")
 
 
 @dataclass(frozen=True)
@@ -100,11 +100,13 @@ def run_cell(
                 report(optimizer.spent / (task.capital * problem.costs[-1]))
             return limit is not None and time.process_time() - start > limit
 
-        result = run_loop(optimizer, problem.functions, progress=False, callback=watch)
+        result = run_loop(optimizer, problem.functions, progress=False, callback=watch, cost=problem.cost)
     except Exception:
         seconds = time.process_time() - start
         return Cell(task, label, "failed", seconds, limit, error=traceback.format_exc())
-    capital, regret = simple_regret(optimizer.history, problem.optimum, target=len(problem.costs) - 1)
+    target = len(problem.costs) - 1
+    exact = problem.functions[target] if problem.cost is None else None  # real values are what they are
+    capital, regret = simple_regret(optimizer.history, problem.optimum, target=target, function=exact)
     fell = regret < np.append(np.inf, regret[:-1])
     fell[-1:] |= np.isfinite(regret[-1:])  # the end of the curve
     steps = np.flatnonzero(fell)

@@ -1,4 +1,4 @@
-"""MF-GP-UCB in one dimension, step by step, as a picture can show it.
+"""MF-GP-UCB in one dimension, step by step, as a picture can show it; gp-ucb, and what is difficult about fidelities.
 
 Algorithm (mfgpucb) on a grid, with the kernel, ζ and γ given, so that every step follows from the formulas alone: five
 random queries at the first fidelity, then
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mfopt import problems
-from mfopt.protocols import Array
+from mfopt.protocols import Array, BoolArray
 from mfopt.theory import squared_exponential
 
 PANELS = (6, 8, 10, 11, 14, 50)  # the steps t that the paper shows
@@ -63,26 +63,68 @@ def steps(last: int = PANELS[-1], seed: int = 1) -> list[Step]:
     problem = problems.get("illustration")
     grid = np.linspace(0, 1, 501)
     values = np.array([function(grid[:, None]) for function in problem.functions])
-    zetas = np.array(problem.zetas)
+    zetas = np.array(problem.zetas, dtype=np.float64)
     first = np.random.default_rng(seed).choice(len(grid), _INITIAL, replace=False)
-    queried: tuple[list[int], list[int]] = (first.tolist(), [])
+    return _walk(problem, values, zetas, (first.tolist(), []), range(_INITIAL + 1, last + 1))
+
+
+def single_steps(last: int = 8, seed: int = 3) -> list[Step]:
+    """Steps of GP-UCB on f⁽²⁾ alone after three random queries: the first fidelity says nothing."""
+    problem = problems.get("illustration")
+    grid = np.linspace(0, 1, 501)
+    values = np.array([function(grid[:, None]) for function in problem.functions])
+    first = np.random.default_rng(seed).choice(len(grid), 3, replace=False)
+    return _walk(problem, values, np.array([np.inf, 0.0]), ([], first.tolist()), range(4, last + 1))
+
+
+def _walk(
+    problem: problems.Benchmark, values: Array, zetas: Array, queried: tuple[list[int], list[int]], times: range
+) -> list[Step]:
+    """The algorithm from these queries on."""
+    grid = np.linspace(0, 1, 501)
     out = []
-    for t in range(_INITIAL + 1, last + 1):
+    for t in times:
         half = np.sqrt(_BETA * np.log(2 * t))
         posterior = [_posterior(grid, np.array(rows, dtype=int), values[m]) for m, rows in enumerate(queried)]
         bounds = np.array([mean + half * sigma + zetas[m] for m, (mean, sigma) in enumerate(posterior)])
         width = half * posterior[0][1]
         best = int(np.argmax(bounds.min(axis=0)))
-        m = 0 if width[best] >= _GAMMA else 1
+        m = 0 if width[best] >= _GAMMA and np.isfinite(zetas[0]) else 1
         seen = (grid[queried[0]], grid[queried[1]])
         out.append(
             Step(
-                t, grid, values, bounds, width, seen, float(grid[best]), m, problem.zetas[0], _GAMMA, problem.optimum,
+                t, grid, values, bounds, width, seen, float(grid[best]), m, float(zetas[0]), _GAMMA, problem.optimum,
                 float(problem.argmax[0]),
             )
         )  # fmt: skip
         queried[m].append(best)
     return out
+
+
+@dataclass(frozen=True)
+class Challenge:
+    """Two functions, and a set in which f⁽²⁾ is searched, as a mask of the grid."""
+
+    title: str
+    functions: Array  # (2, q)
+    inside: BoolArray
+
+
+def challenge() -> tuple[Array, list[Challenge]]:
+    """What the section "Challenges" is about: where f⁽²⁾ is to be searched if f⁽¹⁾ and its maximum are known."""
+    x = np.linspace(0, 1, 501)
+    one = np.array([np.exp(-(((x - centre) / 0.25) ** 2)) for centre in (0.38, 0.55)])
+    two = np.array(
+        [0.85 * np.exp(-(((x - 0.25) / 0.1) ** 2)) + a * np.exp(-(((x - 0.75) / 0.1) ** 2)) for a in (0.75, 1.0)]
+    )
+    around = np.abs(x - x[int(np.argmax(one[0]))])
+    good = [functions[1].max() - functions[0] <= np.abs(np.diff(functions, axis=0)).max() for functions in (one, two)]
+    return x, [
+        Challenge("too small", one, around < 0.1),
+        Challenge("too large", one, around < 0.36),
+        Challenge("the good set", one, good[0]),
+        Challenge("no neighbourhood", two, good[1]),
+    ]
 
 
 def _posterior(grid: Array, rows: Array, values: Array) -> tuple[Array, Array]:

@@ -31,6 +31,7 @@ def run(
     history: bool = False,
     any_code: bool = False,
     progress: bool | None = None,
+    finished: bool = False,
 ) -> list[Cell]:
     """Run every method on every problem with every seed, and give all these cells; finished ones are taken from `out`.
 
@@ -44,6 +45,7 @@ def run(
     history     keep every query of a run, too
     any_code    also take finished cells that were run with different code of mfopt
     progress    True, False, or None: when stderr is a terminal
+    finished    run nothing: give those of the cells that are in `out`
 
     A cell that fails is recorded with its traceback, does not stop the others, and is tried again by the next run.
     """
@@ -53,6 +55,8 @@ def run(
     if time_limit is not None and real_number(time_limit, "time_limit") <= 0:
         raise InputError(f"time_limit must be positive, got {time_limit}")
     found = {_key(cell.task, any_code): cell for cell in load(out) if cell.answers(time_limit, history)}
+    if finished:
+        wanted = [(task, label) for task, label in wanted if _key(task, any_code) in found]
     left = [(task, label) for task, label in wanted if _key(task, any_code) not in found]
     store = Store(out)
     display = Display(len(wanted), len(wanted) - len(left), progress)

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from mfopt import problems
-from mfopt.bench.figures import FIGURES
+from mfopt.bench.figures import FIGURES, MODES
 from mfopt.bench.methods import METHODS
 from mfopt.cli.command import ExitCode, Subparsers
 from mfopt.errors import InputError
@@ -86,6 +86,13 @@ def add(commands: Subparsers) -> None:
     )
     drawing.add_argument("names", nargs="+", choices=[*FIGURES, "all"], metavar="name", help="or all")
     drawing.add_argument("--into", help="directory to write to (default: figures in --out)")
+    drawing.add_argument(
+        "--mode", choices=MODES, default=MODES[0],
+        help="paper: the methods of the paper's figures as it has them, means with standard errors; files NAME-paper "
+        "(default: %(default)s)",
+    )  # fmt: skip
+    drawing.add_argument("--finished", action="store_true", help="run nothing: draw what --out holds")
+    drawing.add_argument("--default", action="store_true", help="with --mode paper: also the default of mf-gp-ucb")
     _add_common(drawing, time_limit=60.0)
 
 
@@ -161,6 +168,9 @@ def _figure(arguments: argparse.Namespace) -> ExitCode:
             time_limit=arguments.time_limit,
             any_code=arguments.any_code,
             progress=True,
+            mode=arguments.mode,
+            default=arguments.default,
+            finished=arguments.finished,
         )
         for path in paths:
             print(f"wrote {path}", file=sys.stderr)

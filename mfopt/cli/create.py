@@ -50,8 +50,8 @@ def add(commands: Subparsers) -> None:
     parser.add_argument("--capital", type=float, help="total budget, in the unit of the costs (default: no limit)")
     parser.add_argument("--minimize", action="store_true", help="look for the smallest value")
     parser.add_argument("--noise", type=float, metavar="V", help="known noise variance (default: to be learnt)")
-    for what, default in (("strategy", "mf-gp-ucb"), ("surrogate", "se"), ("maximiser", "direct")):
-        text = f"a name, or name:option=value,option=value (default: {default})"
+    for what, default in (("strategy", "mf-gp-ucb"), ("surrogate", None), ("maximiser", "direct")):
+        text = f"a name, or name:option=value,option=value (default: {default or 'what the strategy prefers'})"
         parser.add_argument(f"--{what}", default=default, metavar="NAME", help=text)
     parser.add_argument("--seed", type=int, help="default: a fresh one")
 

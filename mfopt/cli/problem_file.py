@@ -3,12 +3,14 @@
 A problem is a module, or an object or a dict in a module, with these names:
 
     domain        a mfopt.Space, Box or FiniteSet, a dict of parameters, or [(lo, hi), ...]
-    costs         λ_1 < ... < λ_M; or `fidelities`, a list of mfopt.Fidelity
+    costs         λ_1 < ... < λ_M; or `fidelities`, a list of mfopt.Fidelity; neither where `cost` says how costs are
+                  found out
     functions     f⁽¹⁾, ..., f⁽ᴹ⁾, each from a point to a number, as in mfopt.maximize; or
     commands      an external program for each fidelity (see mfopt.parallel.simulator), or one for all of them
 
-and, if it wishes, noise and any of OPTIONS, which the command line overrides. Other names are the file's own; one that
-looks like a misspelt option is refused (misspelt.py).
+and, if it wishes, noise and any of OPTIONS, which the command line overrides. So it does `cost`, where that is a string
+(parallel/rules.py has those that there are); anything else of this name, like all other names, is the file's own. One
+that looks like a misspelt option is refused (misspelt.py).
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from mfopt import problems
 from mfopt.checks import one_each, one_or_each, show
 from mfopt.cli.misspelt import check_names, find_unread
 from mfopt.domains import as_domain
@@ -42,7 +45,7 @@ OPTIONS = (
     "timeout",
     "retries",
 )
-_NAMES = ("domain", "costs", "fidelities", "noise", "functions", "commands", *OPTIONS)
+_NAMES = ("domain", "costs", "cost", "fidelities", "noise", "functions", "commands", *OPTIONS)
 
 
 @dataclass(frozen=True)
@@ -57,8 +60,13 @@ class ProblemFile:
 
 
 def load(source: str) -> ProblemFile:
-    """The problem that `source` names: problem.py, problem.py:name, package.module or package.module:name."""
+    """The problem that `source` names: problem.py, problem.py:name, package.module, package.module:name.
+
+    Or one that mfopt.problems knows, with its options: "svm", "borehole:costs=[0.1,1]".
+    """
     where, _, name = source.partition(":")
+    if where in problems.names():
+        return _read_known(problems.get(source))
     path = Path(where).resolve() if where.endswith(".py") else None
     module = _import_module(where, path)
     found: Any = module
@@ -72,6 +80,12 @@ def load(source: str) -> ProblemFile:
     elif found is module:
         check_names(given, _find_unread(module), _NAMES, source)
     return _read_problem(given, source, path)
+
+
+def _read_known(problem: problems.Benchmark) -> ProblemFile:
+    fidelities = as_fidelities(problem.costs, None, None)
+    options = {} if problem.cost is None else {"cost": problem.cost}
+    return ProblemFile(problem.domain, fidelities, problem.functions, options, None)
 
 
 def _import_module(where: str, path: Path | None) -> Any:
@@ -101,8 +115,8 @@ def _read_problem(given: Mapping[str, Any], source: str, path: Path | None) -> P
     if given.get("domain") is None:
         raise InputError(f"{source} must define domain, got none")
     domain = as_domain(given["domain"])
-    fidelities = as_fidelities(given.get("costs"), given.get("fidelities"), given.get("noise"))
     functions, commands = given.get("functions"), given.get("commands")
+    fidelities = as_fidelities(_find_costs(given), given.get("fidelities"), given.get("noise"))
     if (functions is None) == (commands is None):
         which = "none" if functions is None else "both"
         raise InputError(f"{source} must define one of functions and commands, got {which}")
@@ -114,7 +128,16 @@ def _read_problem(given: Mapping[str, Any], source: str, path: Path | None) -> P
             if not callable(function):
                 raise InputError(f"functions must be callable, got {show(function)}")
     options = {key: given[key] for key in OPTIONS if given.get(key) is not None}
+    options |= {"cost": given["cost"]} if isinstance(given.get("cost"), str) else {}
     return ProblemFile(domain, fidelities, functions, options, path)
+
+
+def _find_costs(given: Mapping[str, Any]) -> Any:
+    """The costs; unknown ones, one per function or command, where none are given but how to find them out."""
+    if not isinstance(given.get("cost"), str) or given.get("costs") is not None or given.get("fidelities") is not None:
+        return given.get("costs")
+    each = given.get("functions") or given.get("commands")
+    return [None] * len(each) if isinstance(each, list | tuple) else None
 
 
 def _make_simulators(commands: Any, domain: Domain, fidelities: Sequence[Fidelity]) -> list[Function]:

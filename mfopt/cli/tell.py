@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+from mfopt.checks import one_each
 from mfopt.cli._shared import add_storage, open_study
 from mfopt.cli.command import ExitCode, Subparsers
 from mfopt.errors import InputError
@@ -17,6 +18,9 @@ def add(commands: Subparsers) -> None:
         "command ends with exit code 0.",
     )
     add_storage(parser)
+    parser.add_argument(
+        "--cost", type=float, action="append", metavar="C", help="what a trial really cost; once for each value"
+    )
     parser.add_argument("outcomes", nargs="+", metavar="ID VALUE", help="a trial's number and its value; or several")
 
 
@@ -24,7 +28,9 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     words = arguments.outcomes
     if len(words) % 2:
         raise InputError(f"values must come as pairs ID VALUE, got {' '.join(words)}")
-    open_study(arguments).tell_many([_read_outcome(id, y) for id, y in zip(words[::2], words[1::2], strict=True)])
+    told = [_read_outcome(id, y) for id, y in zip(words[::2], words[1::2], strict=True)]
+    costs = one_each(arguments.cost or [None] * len(told), len(told), "--cost, once for each value,")
+    open_study(arguments).tell_many([(id, y, "ok", cost) for (id, y), cost in zip(told, costs, strict=True)])
     return ExitCode.DONE
 
 

@@ -85,7 +85,8 @@ def _read_column(cells: Any, name: str) -> _Column:
     """Numbers as they are; strings, booleans and mixtures as places among the choices, in order of appearance."""
     if isinstance(cells, np.ndarray) and cells.dtype.kind in "iuf":
         return _Column(real_array(cells, "candidates"), None, cells.dtype.kind != "f" and _fits(cells))
-    plain = [cell.item() if isinstance(cell, np.generic) else cell for cell in cells]
+    # item() makes integers of dates in nanoseconds.
+    plain = [cell.item() if isinstance(cell, np.generic) and cell.dtype.kind not in "mM" else cell for cell in cells]
     kinds = set(map(type, plain))
     if kinds <= {int, float}:
         values = np.array(plain, dtype=np.float64)

@@ -17,10 +17,9 @@ import math
 import queue
 import time
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
-from typing import Any
 
 from mfopt.domains.params import argument_of
 from mfopt.errors import (
@@ -36,20 +35,18 @@ from mfopt.errors import (
     UnknownStudy,
 )
 from mfopt.optimizer import Optimizer
-from mfopt.parallel.evaluation import Evaluation, Failure, Function, Outcome, take_outcome
+from mfopt.parallel.evaluation import Evaluation, Failure, Function, Outcome, price_outcome, take_outcome
 from mfopt.parallel.leases import renew_leases
 from mfopt.parallel.pools import Pool
 from mfopt.parallel.progress import Progress
 from mfopt.parallel.rules import Rules
 from mfopt.parallel.simulator import Simulator
 from mfopt.parallel.status import Status
+from mfopt.parallel.stopping import Callback, Stopping
 from mfopt.protocols import Array
 from mfopt.run.trial import Trial
 
-Callback = Callable[[Optimizer, Trial, "float | None"], Any]
-
 _LASTING = (StorageDamaged, NotAStorage, NewerSchema, UnknownStudy)  # no repetition helps against these
-_TURN = 0.25  # seconds after which it is looked again which evaluations have begun
 _PATIENCE = 300.0  # seconds for which a tell that the storage refuses is repeated
 _TURN = 0.25  # seconds after which it is looked again which evaluations have begun
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 10.0  # seconds between repetitions
@@ -72,6 +69,7 @@ class _Task:
     trial: Trial
     tries: int = 0
     started: float = 0.0  # when it was handed to the pool
+    paid: float | None = None  # cost of the tries so far, and of the ask where that counts; None: as promised
     future: Future[Outcome] = field(default_factory=Future)
 
     @property
@@ -100,7 +98,7 @@ class Engine:
         self._pool = pool
         self._rules = rules
         self._deadline = time.monotonic() + rules.time_limit
-        self._callback = callback
+        self.stopping = Stopping(rules, callback)
         self._display = display
         self._waiting = [_Task(trial) for trial in pending]
         self._held = {trial.id for trial in pending}  # waiting or running
@@ -109,7 +107,7 @@ class Engine:
         self._done: queue.SimpleQueue[Future[Outcome]] = queue.SimpleQueue()
         self._exhausted: Exhausted | None = None
         self._refusal: StorageError | None = None  # of an ask
-        self._stopped = False
+        self._stop: tuple[Status, str] | None = None
         self._last: Trial | None = None
         self.failures: list[FailedTrial] = []
 
@@ -163,6 +161,7 @@ class Engine:
             waits = [task.trial.fidelity for task in self._waiting]
             if any(waits.count(m) >= self._rules.limits[m] for m in waits):
                 return None
+            began = time.perf_counter()
             try:
                 task = _Task(self._optimizer.ask())
             except Exhausted as exhausted:
@@ -175,6 +174,8 @@ class Engine:
                 self._take_over(task.trial)
                 continue
             self._held.add(task.trial.id)
+            if self._rules.cost == "total-time":
+                task.paid = time.perf_counter() - began
             if self._has_room(task.trial.fidelity):
                 return task
             self._waiting.append(task)
@@ -243,19 +244,22 @@ class Engine:
 
     def _finish(self, task: _Task, outcome: Outcome) -> None:
         """Tell the outcome, or put the task back to be tried again."""
+        outcome, price = price_outcome(outcome, self._rules.cost, task.began)
+        if price is not None:
+            task.paid = (task.paid or 0.0) + price
         if isinstance(outcome, Failure) and task.tries <= self._rules.retries and not self._is_over():
             self._waiting.insert(0, task)
         else:
-            self._tell(task.trial, outcome)
+            self._tell(task.trial, outcome, task.paid)
 
-    def _tell(self, trial: Trial, outcome: Outcome) -> None:
+    def _tell(self, trial: Trial, outcome: Outcome, cost: float | None) -> None:
         """Tell the optimiser, the display and the callback; a failure that is not recorded is raised."""
-        y = None if isinstance(outcome, Failure) else outcome
+        y = None if isinstance(outcome, Failure) else outcome.y
         if isinstance(outcome, Failure) and not self._rules.record:
             if outcome.traceback:
                 raise outcome.exception from EvaluationError(f"in a worker:\n{outcome.traceback}")
             raise outcome.exception
-        accepted = self._tell_optimizer(trial, y)
+        accepted = self._tell_optimizer(trial, y, cost)
         self._held.discard(trial.id)
         if not accepted:
             return
@@ -263,10 +267,9 @@ class Engine:
             self.failures.append(FailedTrial(trial.id, trial.x, trial.fidelity, str(outcome)))
         self._last = trial
         self._show()
-        if self._callback is not None and self._callback(self._optimizer, trial, y) is True:
-            self._stopped = True
+        self._stop = self.stopping.after(self._optimizer, trial, y) or self._stop
 
-    def _tell_optimizer(self, trial: Trial, y: float | None) -> bool:
+    def _tell_optimizer(self, trial: Trial, y: float | None, cost: float | None) -> bool:
         """Tell the optimiser, retrying while the storage may recover: the evaluation has been paid for.
 
         False when our lease ran out and another process told the trial first, or has it now and will say itself whether
@@ -275,7 +278,7 @@ class Engine:
         pause, give_up = _FIRST_PAUSE, math.inf
         while True:
             try:
-                self._optimizer.tell(trial, y, "ok" if y is not None else "failed")
+                self._optimizer.tell(trial, y, "ok" if y is not None else "failed", cost)
             except AlreadyTold:
                 return give_up < math.inf  # then it was written in spite of the error
             except LeaseLost:
@@ -301,7 +304,7 @@ class Engine:
 
     def _is_over(self) -> bool:
         """Whether nothing more may start. What runs is still awaited: it will have to be paid for."""
-        return self._stopped or self._refusal is not None or time.monotonic() >= self._deadline
+        return self._stop is not None or self._refusal is not None or time.monotonic() >= self._deadline
 
     def _waits_for_hung(self) -> bool:
         """Whether workers are free, but all that waits needs the place of a hung evaluation at its fidelity."""
@@ -311,8 +314,8 @@ class Engine:
         """Why nothing runs and nothing can start any more."""
         if self._refusal is not None:
             raise self._refusal
-        if self._stopped:
-            return Status.CALLBACK, "stopped by the callback"
+        if self._stop is not None:
+            return self._stop
         if self._exhausted is not None and not self._waiting:
             return (Status.CAPITAL if self._exhausted.which == "capital" else Status.POINTS), str(self._exhausted)
         if self._is_over():

@@ -3,18 +3,29 @@
 from __future__ import annotations
 
 import pickle
+import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import CancelledError, Future
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from mfopt.checks import objective_value, show
-from mfopt.errors import EvaluationError, ExecutorError, WorkerLost
+from mfopt.errors import EvaluationError, ExecutorError, InputError, WorkerLost
 from mfopt.protocols import Array
+from mfopt.run.inputs import parse_cost
 
 Point: TypeAlias = Array | dict[str, Any]  # what a function is given: x in user units, or params
 Function = Callable[[Any], Any]  # of a Point
+
+
+@dataclass(frozen=True)
+class Value:
+    """What an evaluation gave, and what it took."""
+
+    y: float
+    seconds: float
+    cost: float | None = None  # as the function itself reports it; None: it does not
 
 
 @dataclass(frozen=True)
@@ -23,12 +34,13 @@ class Failure:
 
     exception: BaseException
     traceback: str = ""  # of an exception that was raised in another process
+    seconds: float | None = None  # that it took; None: not known
 
     def __str__(self) -> str:
         return f"{type(self.exception).__name__}: {self.exception}"
 
 
-Outcome = float | Failure
+Outcome = Value | Failure
 
 
 class Evaluation(Future[Outcome]):
@@ -53,11 +65,43 @@ def take_outcome(future: Future[Outcome]) -> Outcome:
 
 
 def evaluate(function: Function, x: Point, what: str) -> Outcome:
-    """The function's value, if it is one."""
+    """The function's value, if it is one: a number, or {"value": number, "cost": number}; and the seconds it took."""
+    began = time.perf_counter()
     try:
-        return objective_value(function(x), what)
+        found = function(x)
+        seconds = time.perf_counter() - began
+        y, cost = _read_value(found, what)
+        return Value(y, seconds, cost)
     except Exception as exception:
-        return Failure(exception)
+        return Failure(exception, seconds=time.perf_counter() - began)
+
+
+def _read_value(found: Any, what: str) -> tuple[float, float | None]:
+    """Value and, where it is reported, cost."""
+    if not isinstance(found, Mapping):
+        return objective_value(found, what), None
+    if "value" not in found or not found.keys() <= {"value", "cost"}:
+        raise InputError(f'{what} must be a number or have "value" and perhaps "cost", got {show(found)}')
+    cost = found.get("cost")
+    return objective_value(found["value"], what), None if cost is None else parse_cost(cost)
+
+
+def price_outcome(outcome: Outcome, how: str | None, began: float) -> tuple[Outcome, float | None]:
+    """An outcome and what it cost, found out as `how` says (see rules.COSTS); None: what was promised for it.
+
+    Time is what the worker measured, or since the evaluation `began` by time.monotonic, where it ended without telling.
+    A cost that a function reports itself comes before its time. A value without a cost that had to be reported is a
+    failure.
+    """
+    if isinstance(outcome, Value) and outcome.cost is not None and how is not None:
+        return outcome, outcome.cost
+    if how in ("time", "total-time"):
+        seconds = outcome.seconds
+        return outcome, max(time.monotonic() - began, 0.0) if seconds is None else seconds
+    if how == "reported" and isinstance(outcome, Value):
+        rule = f'a function must report its cost, {{"value": value, "cost": cost}}, got {outcome.y} alone'
+        return Failure(EvaluationError(rule)), None
+    return outcome, None
 
 
 def evaluate_far(function: Function, x: Point, what: str) -> Outcome:
@@ -73,8 +117,8 @@ def evaluate_far(function: Function, x: Point, what: str) -> Outcome:
         # An exception whose constructor takes other arguments than it passes on can be sent but not received.
         pickle.loads(pickle.dumps(outcome.exception))
     except Exception:
-        return Failure(EvaluationError(str(outcome)), text)
-    return Failure(outcome.exception, text)
+        return Failure(EvaluationError(str(outcome)), text, outcome.seconds)
+    return Failure(outcome.exception, text, outcome.seconds)
 
 
 def evaluate_pickled(task: bytes) -> Outcome:

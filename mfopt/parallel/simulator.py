@@ -36,8 +36,9 @@ class Simulator:
 
     It reads one JSON object from stdin, {"x": {name: value, ...}, "fidelity": 0, "name": "coarse"}, in which x is
     trial.params: integers are integers, categories strings, what does not count is left out. It prints the value as the
-    last line of stdout: a number, or a JSON object with a number "value". Whatever it prints before is ignored. Any
-    other last line, and an exit code other than 0, is an EvaluationError with the last line of stderr.
+    last line of stdout: a number, or a JSON object with a number "value" and perhaps what the run has cost as "cost".
+    Whatever it prints before is ignored. Any other last line, and an exit code other than 0, is an EvaluationError with
+    the last line of stderr.
     """
 
     def __init__(
@@ -78,8 +79,11 @@ class Simulator:
         own = dict(zip(names, self.names, strict=True))
         return {own[name]: value for name, value in params.items()}
 
-    def __call__(self, x: Array | Mapping[str, Any]) -> float:
-        """The value at a point: params, as a loop gives it, or an array (d,) in the order of the names."""
+    def __call__(self, x: Array | Mapping[str, Any]) -> float | dict[str, float]:
+        """The value at a point: params, as a loop gives it, or an array (d,) in the order of the names.
+
+        Where the program reports its cost, {"value": value, "cost": cost}.
+        """
         values = x if isinstance(x, Mapping) else dict(zip(self.names, x.tolist(), strict=True))
         given = {"x": values, "fidelity": self.fidelity, "name": self.name}
         with self._starting:
@@ -123,15 +127,18 @@ class Simulator:
         return f"Simulator({shlex.join(self.command)!r})"
 
 
-def _read_value(out: str, program: str) -> float:
+def _read_value(out: str, program: str) -> float | dict[str, float]:
     lines = out.strip().splitlines()
     text = lines[-1].strip() if lines else ""
     with suppress(ValueError):
         return float(text)
     with suppress(ValueError, TypeError, KeyError):
-        return float(json.loads(text)["value"])
+        found = json.loads(text)
+        value = float(found["value"])
+        return {"value": value, "cost": float(found["cost"])} if "cost" in found else value
     raise EvaluationError(
-        f'the last line of {program} must be a number or a JSON object with a number "value", got {show(text)}'
+        f'the last line of {program} must be a number or a JSON object with a number "value", and perhaps a number '
+        f'"cost", got {show(text)}'
     )
 
 

@@ -14,6 +14,8 @@ class Status(IntEnum):
     INTERRUPTED = 3  # Ctrl-C
     TIME = 4  # the time limit
     NO_WORKER = 5  # every worker hangs
+    TARGET = 6  # a value as good as the target value
+    CONVERGED = 7  # what the capital still pays for is expected to gain less than the tolerance
 
     def __str__(self) -> str:
         """The number, on every version of Python."""
@@ -22,4 +24,4 @@ class Status(IntEnum):
     @property
     def is_regular(self) -> bool:
         """Whether the loop ended as the user meant it to, so that its result counts as a success."""
-        return self in (Status.CAPITAL, Status.POINTS, Status.CALLBACK)
+        return self in (Status.CAPITAL, Status.POINTS, Status.CALLBACK, Status.TARGET, Status.CONVERGED)

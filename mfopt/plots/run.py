@@ -10,7 +10,7 @@ import numpy as np
 from mfopt.optimizer import Optimizer
 from mfopt.plots.axis import Axis
 from mfopt.protocols import Array
-from mfopt.regret import simple_regret
+from mfopt.regret import best_observed, simple_regret
 
 COLOURS = ("#4477aa", "#ccbb44", "#66ccee", "#228833", "#aa3377")  # cheap fidelities, cheapest first
 TARGET = "#ee6677"
@@ -20,7 +20,8 @@ def plot_run(optimizer: Optimizer, path: str | PathLike[str], optimum: float | N
     """Draw where a run queried, what it found and what that cost, into a PNG, SVG or PDF file.
 
     Left: the queries, in the domain when it has two dimensions, otherwise as value against capital. Middle: the simple
-    regret against capital when the optimum is known, otherwise the best value so far. Right: queries per fidelity.
+    regret against capital when the optimum is known and values are not noisy, otherwise the best value observed. Right:
+    queries per fidelity.
     """
     from matplotlib.figure import Figure
 
@@ -100,10 +101,12 @@ def draw_failures(axes: Any, optimizer: Optimizer, x: Array, y: Array | None) ->
 
 
 def draw_progress(axes: Any, optimizer: Optimizer, optimum: float | None) -> None:
-    """The simple regret against capital when the optimum is known, otherwise the best value so far."""
-    history = optimizer.history
-    maximise = optimizer.direction == "maximize"
-    if optimum is not None:
+    """The simple regret against capital when the optimum is known, otherwise the best value observed.
+
+    Noisy values are not f, so they show no regret: the optimum is a line then.
+    """
+    history, recommended = optimizer.history, optimizer.recommend_if_noisy()
+    if optimum is not None and recommended is None:
         capital, regret = simple_regret(
             history, optimum, direction=optimizer.direction, target=len(optimizer.fidelities) - 1
         )
@@ -111,13 +114,13 @@ def draw_progress(axes: Any, optimizer: Optimizer, optimum: float | None) -> Non
         axes.set_yscale("log")
         axes.set_ylabel("simple regret S(Λ)")
     else:
-        capital = np.cumsum(history.cost)
-        usable = (history.fidelity == len(optimizer.fidelities) - 1) & (history.status == "ok")
-        worst = -np.inf if maximise else np.inf
-        best = (np.maximum if maximise else np.minimum).accumulate(np.where(usable, history.y, worst))
+        target = len(optimizer.fidelities) - 1
+        capital, best = best_observed(history, optimizer.direction, target)
+        usable = (history.fidelity == target) & (history.status == "ok")
         axes.plot(capital[usable], history.y[usable], ".", color=TARGET, alpha=0.4, label="target values")
-        axes.step(capital, best, where="post", color=TARGET, label="best so far")
-        recommended = optimizer.recommend_if_noisy()
+        axes.step(capital, best, where="post", color=TARGET, label="best observed value")
+        if optimum is not None:
+            axes.axhline(optimum, color="grey", linewidth=1, label="optimum")
         if recommended is not None:  # the values are noisy, so that the best of them is mostly luck
             label = f"recommended: {recommended.mean:.6g} ± {recommended.std:.2g}"
             axes.errorbar(capital[-1], recommended.mean, recommended.std, fmt="D", color="black", label=label)

@@ -1,10 +1,12 @@
-"""Problems whose optimum is known, by name.
+"""Problems by name: those whose optimum is known, and real ones.
 
     currin, park, borehole, hartmann3, hartmann6, bad-currin    the paper's synthetic problems
     hartmann3-two                                               two fidelities of hartmann3, for the study of γ
     illustration                                                one dimension, for the step-by-step illustration
     kde                                                         bandwidth of a density estimate, 300 and 3,000 points
     gp-sample, gp-scaled                                        random functions, see gp_sample and gp_scaled
+    svm, salsa, supernova                                       the paper's real experiments; their data: data.py
+    cloud                                                       measured configurations with their dollars
 
 A name may carry options: "borehole:costs=[0.1,1]" is borehole with other costs (every problem takes those),
 "gp-sample:dim=1,seed=3" is gp_sample(dim=1, seed=3), and "package.module.maker:size=3" is the Benchmark that
@@ -22,12 +24,16 @@ from mfopt.checks import one_each, real_number, show
 from mfopt.errors import InputError
 from mfopt.options import check_options, parse_options, write_options
 from mfopt.problems import paper
+from mfopt.problems.additive_ridge import salsa
 from mfopt.problems.bandwidth import kde
 from mfopt.problems.benchmark import Benchmark
+from mfopt.problems.cosmology import supernova
 from mfopt.problems.gp import gp_sample, gp_scaled
 from mfopt.problems.one_dimension import illustration
+from mfopt.problems.rented_machines import cloud
+from mfopt.problems.support_vectors import svm
 
-__all__ = ["SYNTHETIC", "Benchmark", "canonical", "get", "gp_sample", "gp_scaled", "names"]
+__all__ = ["REAL", "SYNTHETIC", "Benchmark", "canonical", "get", "gp_sample", "gp_scaled", "names"]
 
 SYNTHETIC = ("currin", "park", "borehole", "hartmann3", "hartmann6", "bad-currin")  # the paper's comparison
 _MAKERS: dict[str, Callable[..., Benchmark]] = {
@@ -36,7 +42,12 @@ _MAKERS: dict[str, Callable[..., Benchmark]] = {
     "kde": kde,
     "gp-sample": gp_sample,
     "gp-scaled": gp_scaled,
+    "svm": svm,
+    "salsa": salsa,
+    "supernova": supernova,
+    "cloud": cloud,
 }
+REAL = ("svm", "salsa", "supernova", "cloud")  # they need data
 
 
 def names() -> tuple[str, ...]:

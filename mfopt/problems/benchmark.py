@@ -2,32 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import wraps
+from typing import Any
 
 import numpy as np
 
-from mfopt.domains.box import Box
-from mfopt.protocols import Array
+from mfopt.protocols import Array, Domain
 
 Function = Callable[[Array], Array]
 
 
 @dataclass(frozen=True)
 class Benchmark:
-    """A problem whose optimum is known.
+    """A problem whose optimum is known, or for real data the best value that was ever seen.
 
-    A function takes rows (q, d) and gives (q,), or takes one point (d,) and gives a number.
+    A function takes rows (q, d) and gives (q,), or takes one point (d,) and gives a number. Those of real data take one
+    point, as mfopt.maximize gives it, and give a number or {"value": value, "cost": cost}.
     """
 
     name: str
-    functions: list[Function]  # f⁽¹⁾ .. f⁽ᴹ⁾
-    domain: Box
+    functions: list[Callable[..., Any]]  # f⁽¹⁾ .. f⁽ᴹ⁾
+    domain: Domain
     costs: list[float]  # λ_1 < ... < λ_M
     optimum: float  # f* = max f⁽ᴹ⁾
     argmax: Array  # where, in the units of the domain
-    zetas: list[float]  # ‖f⁽ᴹ⁾ − f⁽ᵐ⁾‖∞, the last 0
+    zetas: Sequence[float | None]  # ‖f⁽ᴹ⁾ − f⁽ᵐ⁾‖∞, the last 0; None where it is not known
+    cost: str | None = None  # how real costs are found out, as in mfopt.maximize; None: they are `costs`
 
 
 def by_rows(formula: Function) -> Function:

@@ -12,6 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from mfopt.domains.box import Box
+from mfopt.errors import InputError
 from mfopt.problems.benchmark import Benchmark, Function, by_rows
 from mfopt.protocols import Array
 
@@ -104,7 +105,7 @@ _P6 = 1e-4 * np.array(
 )
 
 
-def _hartmann(a: Array, p: Array, below: int) -> Function:
+def _hartmann(a: Array, p: Array, below: float) -> Function:
     """f⁽ᵐ⁾ with α⁽ᵐ⁾ = α + (M − m)δ; `below` is M − m."""
     alpha = _ALPHA + below * _DELTA
 
@@ -183,10 +184,13 @@ def _make_hartmann3_two() -> Benchmark:
     return replace(three, name="hartmann3-two", functions=three.functions[1:], costs=[1.0, 10.0], zetas=three.zetas[1:])
 
 
-def _make_hartmann6() -> Benchmark:
+def _make_hartmann6(delta: float = 1.0) -> Benchmark:
+    """With the paper's δ times `delta`; its authors' code has 0.1 δ."""
+    if not (np.isfinite(delta) and delta > 0):
+        raise InputError(f"delta must be positive and finite, got {delta}")
     return Benchmark(
         name="hartmann6",
-        functions=[_hartmann(_A6, _P6, below) for below in (3, 2, 1, 0)],
+        functions=[_hartmann(_A6, _P6, below * delta) for below in (3, 2, 1, 0)],
         domain=Box([(0.0, 1.0)] * 6),
         costs=[1.0, 10.0, 100.0, 1000.0],
         optimum=3.322368011415515,
@@ -200,11 +204,11 @@ def _make_hartmann6() -> Benchmark:
                 0.6573005339362048,
             ]
         ),
-        zetas=[0.29977509031407745, 0.19985006020938556, 0.09992503010469322, 0.0],
+        zetas=[zeta * delta for zeta in (0.29977509031407745, 0.19985006020938556, 0.09992503010469322, 0.0)],
     )
 
 
-MAKERS: dict[str, Callable[[], Benchmark]] = {
+MAKERS: dict[str, Callable[..., Benchmark]] = {
     "currin": _make_currin,
     "park": _make_park,
     "borehole": _make_borehole,

@@ -6,6 +6,7 @@ surrogates that are fitted to the history (beliefs.py). To ask for them changes 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -18,7 +19,9 @@ from mfopt.fidelities import Fidelity
 from mfopt.hooks import AcquisitionDefaults
 from mfopt.protocols import Array, Domain, Model, Posterior
 from mfopt.run.beliefs import fit_beliefs
+from mfopt.run.gain import LOOK, NEAR, expected_maximum_gain
 from mfopt.run.inputs import parse_fidelity
+from mfopt.run.prices import CostEstimate
 from mfopt.run.session import Session
 from mfopt.run.trial import Recommendation
 
@@ -34,6 +37,16 @@ class Answers:
     def surrogates(self) -> tuple[Any, ...]:
         """The kinds of model of the strategy, one per fidelity."""
         return self._session.setup.make_surrogates()
+
+    @property
+    def cost_estimates(self) -> tuple[CostEstimate, ...]:
+        """What the next query at each fidelity will cost, with the factor by which that is uncertain."""
+        return self._session.look(lambda ledger: ledger.prices.estimates)
+
+    @property
+    def cost_oddities(self) -> list[str]:
+        """A sentence for each pair of neighbouring fidelities whose learnt costs are out of order or nearly equal."""
+        return self._session.look(lambda ledger: ledger.prices.oddities())
 
     def predict(self, x: object, fidelity: int | str | None = None) -> tuple[Any, Any]:
         """Mean and standard deviation of f at x, without the noise of an observation, in your units and sign.
@@ -55,6 +68,13 @@ class Answers:
         is a better answer, since the best of noisy values is mostly luck. anywhere=True: the best posterior mean in X.
         """
         return recommend(self._session, anywhere)
+
+    def expected_gain(self) -> float:
+        """By how much the target queries that the remaining capital pays for may still raise (lower) the best value.
+
+        An estimate from the models (run/gain.py), in your unit, never negative; inf before a value at the target.
+        """
+        return expected_gain(self._session)
 
     def recommend_if_noisy(self) -> Recommendation | None:
         """What `recommend` says where values at the target are noisy; None where `best` is as good an answer."""
@@ -103,6 +123,26 @@ def recommend_if_noisy(session: Session) -> Recommendation | None:
         return None
     recommended = recommend(session, anywhere=False)
     return recommended if recommended.noisy else None
+
+
+def expected_gain(session: Session) -> float:
+    """What the rest of the capital may gain; Answers.expected_gain says more."""
+    setup, ledger = session.setup, session.ledger
+    if ledger.best is None:
+        return math.inf
+    posterior, domain = _find_posterior(session, len(setup.fidelities) - 1), setup.domain
+    known = _find_candidates(session)
+    best = float(posterior.predict(known)[0].max()) if posterior.noisy else setup.sign * ledger.best.y
+    rng = np.random.default_rng([setup.seed, _STREAM, len(ledger.history)])
+    points = domain.points
+    if points is None:
+        peak = _maximise_mean(session, posterior.model, known)
+        near = np.clip(peak + NEAR * rng.standard_normal((LOOK // 4, domain.dim)), 0.0, 1.0)
+        points = np.vstack([peak[None], domain.sample(LOOK, rng), near[domain.contains(near)]])
+    elif len(points) > LOOK:
+        points = rng.choice(points, LOOK, replace=False)
+    queries = ledger.capital.remaining / ledger.costs[-1]
+    return expected_maximum_gain(*posterior.predict(points), best, queries)
 
 
 def _find_fidelity(fidelities: tuple[Fidelity, ...], given: object) -> int:

@@ -89,6 +89,13 @@ class Culprit:
             raise self.error(f"{what} must have shape {shape}, got {array.shape}")
         return array
 
+    def points(self, what: str, value: Any, dim: int | None) -> Array:
+        """`value` as points (q, dim), all finite; in as many dimensions as they have where `dim` is None."""
+        shape = np.shape(value)
+        if len(shape) != 2:
+            raise self.error(f"{what} must have shape (q, {'dim' if dim is None else dim}), got {shape}")
+        return self.numbers(what, value, (shape[0], shape[1] if dim is None else dim))
+
     def parts(self, what: str, value: object, count: int) -> tuple[Any, ...]:
         """`value` as a tuple of so many things."""
         if not isinstance(value, tuple | list) or len(value) != count:

@@ -16,7 +16,7 @@ class Asked:
     x: Array  # in user units
     u: Array  # the same point in unit coordinates
     fidelity: int
-    cost: float
+    cost: float  # what it is expected to cost, and promised
     reason: Any
 
 
@@ -35,6 +35,7 @@ class Told:
     id: int
     y: float | None  # None: the evaluation failed
     bound: float | None = None  # of one that failed: its value is known to be no better than this
+    cost: float | None = None  # what it really cost; None: what was promised
 
 
 @dataclass(frozen=True, eq=False)

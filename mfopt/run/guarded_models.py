@@ -21,6 +21,7 @@ from mfopt.hooks import (
     CouplesFidelities,
     FullAcquisition,
     FusesBounds,
+    HowToLearn,
     KeepsFit,
     ModelsJointly,
     Rows,
@@ -29,6 +30,7 @@ from mfopt.hooks import (
     SoftensValues,
     TellsFactors,
     TiesScales,
+    VariesLearning,
     with_defaults,
 )
 from mfopt.protocols import Array, CovariantModel, JointModel, Model, Surrogate
@@ -120,7 +122,7 @@ class GuardedModel(Delegate):
         return mean, culprit.numbers(f"the variance of {method}", var, (q,), 0.0), *rest
 
     def _copy_points(self, u: Array) -> Array:
-        return self._caller.numbers("points that a model is asked for", u, (len(u), self._dim))
+        return self._caller.points("points that a model is asked for", u, self._dim)
 
     def _copy_rows(self, u: Array, y: Array) -> Rows:
         points = self._caller.numbers("points that a model is given", u, (len(y), self._dim))
@@ -237,6 +239,13 @@ class _Tied(_Guarded):
         return guard_surrogate(other, self._culprit, self._caller)
 
 
+class _Varied(_Guarded):
+    def vary(self, isotropic: bool | None, learning: HowToLearn | None) -> Surrogate:
+        other = self._culprit.call("vary", self._inner.vary, isotropic, learning)
+        registry.check_methods(other, "surrogate", {"model": ("dim", "noise")}, *self._names)
+        return guard_surrogate(other, self._culprit, self._caller)
+
+
 class _Fused(_Guarded):
     def bound(self, models: Sequence[Model], beta: float, zetas: Sequence[float]) -> FullAcquisition:
         inner = [model._inner if isinstance(model, GuardedModel) else model for model in models]
@@ -303,6 +312,7 @@ class GuardedSoftening(Delegate):
 
 _ABILITIES = (
     (TiesScales, _Tied),
+    (VariesLearning, _Varied),
     (FusesBounds, _Fused),
     (CouplesFidelities, _Coupled),
     (ModelsJointly, _Joint),

@@ -16,9 +16,10 @@ from mfopt.checks import show
 from mfopt.hooks import CountsRows, FindsArgmax, HasPieces, KeepsRecurring
 from mfopt.protocols import Acquisition, Array, BoolArray, Domain, Maximiser
 from mfopt.run.blame import Culprit
+from mfopt.run.copies import Accountable
 
 
-class Delegate:
+class Delegate(Accountable):
     """Stands for `inner`, which `culprit` answers for and `caller` asks; other attributes are those of `inner`."""
 
     def __init__(self, inner: Any, culprit: Culprit, caller: Culprit) -> None:
@@ -30,6 +31,9 @@ class Delegate:
     def _names(self) -> tuple[str, object]:
         """The plugin that answers, as errors look it up."""
         return self._culprit.group, self._culprit.given
+
+    def _held(self) -> object:
+        return self._inner
 
     def __eq__(self, other: object) -> bool:
         """A guard is equal to what it guards."""
@@ -89,9 +93,7 @@ class _Guarded(Delegate):
 
     def _points(self, u: Array) -> Array:
         """The points, or the fault of whoever asks."""
-        dim = self._dim
-        shape = (len(u), np.shape(u)[-1] if dim is None else dim)
-        return self._caller.numbers("points at which an acquisition is asked", u, shape)
+        return self._caller.points("points at which an acquisition is asked", u, self._dim)
 
     def _values(self, values: object, shape: tuple[int, ...]) -> Array:
         """Values of an acquisition: numbers, or infinite."""

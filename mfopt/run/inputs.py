@@ -23,22 +23,43 @@ class Row(NamedTuple):
     y: float
 
 
-def parse_outcome(outcome: Sequence[Any]) -> tuple[object, float | None, float | None]:
-    """The trial of an outcome, (trial, y) or (trial, y, status), its value, None for one that failed, and its bound.
+class Outcome(NamedTuple):
+    """What a trial came to."""
 
-    The y of a failed outcome is the bound: the value there is known to be no better.
+    trial: object  # the Trial or its id
+    y: float | None  # None: it failed
+    bound: float | None  # of one that failed: the value there is known to be no better
+    cost: float | None  # what it really cost; None: what was promised
+
+
+def parse_outcome(outcome: Sequence[Any]) -> Outcome:
+    """The outcome that (trial, y), (trial, y, status) or (trial, y, status, cost) stands for.
+
+    The y of a failed outcome is the bound.
     """
-    if not isinstance(outcome, list | tuple) or len(outcome) not in (2, 3):
-        raise InputError(f"an outcome must be (trial, y) or (trial, y, status), got {show(outcome)}")
-    trial, y, status = outcome if len(outcome) == 3 else (*outcome, "ok")
+    if not isinstance(outcome, list | tuple) or len(outcome) not in (2, 3, 4):
+        raise InputError(
+            f"an outcome must be (trial, y), (trial, y, status) or (trial, y, status, cost), got {show(outcome)}"
+        )
+    trial, y, status, cost = (*outcome, "ok", None)[:4] if len(outcome) == 2 else (*outcome, None)[:4]
+    paid = None if cost is None else parse_cost(cost)
     if status == "failed":
-        return trial, None, None if y is None else objective_value(y, 'a bound told with status="failed"')
+        bound = None if y is None else objective_value(y, 'a bound told with status="failed"')
+        return Outcome(trial, None, bound, paid)
     if status != "ok":
         raise InputError(f'status must be "ok" or "failed", got {show(status)}')
     try:
-        return trial, objective_value(y, "y"), None
+        return Outcome(trial, objective_value(y, "y"), None, paid)
     except InputError as error:
         raise InputError(f'{error}; when there is no value use status="failed"') from None
+
+
+def parse_cost(cost: object) -> float:
+    """What an evaluation cost."""
+    number = real_number(cost, "cost") + 0.0  # −0.0 becomes 0.0
+    if not 0.0 <= number <= LARGEST:
+        raise InputError(f"cost must be from 0 to {LARGEST}, got {number}")
+    return number
 
 
 def parse_data(domain: Domain, count: int, x: object, fidelity: object, y: object, cost: object) -> list[Row]:

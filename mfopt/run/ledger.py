@@ -7,6 +7,7 @@ asked. As it enters an event it returns what the strategy is to be shown for it.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
@@ -18,6 +19,7 @@ from mfopt.fidelities import Fidelity
 from mfopt.protocols import Array, Domain, Query, Record, View
 from mfopt.run.events import Added, Asked, CapitalSet, Event, Refused, Told
 from mfopt.run.history import History
+from mfopt.run.prices import Prices
 from mfopt.run.trial import Best, Trial
 
 # Ten queries of 0.1 fit into a capital of 1.0 although the products are rounded: amounts closer than this, relative
@@ -28,7 +30,7 @@ _ROUNDING = 1e-12
 class Ledger:
     """Trials, history, best value and capital of a run.
 
-    `costs` are λ_1 < ... < λ_M. `sign` is −1 where values are minimised: a strategy is shown values to be maximised.
+    `sign` is −1 where values are minimised: a strategy is shown values to be maximised.
     `seed` is the root of the random streams that a strategy is given.
     """
 
@@ -36,10 +38,10 @@ class Ledger:
         self, domain: Domain, fidelities: Sequence[Fidelity], capital: float | None, sign: float, seed: int
     ) -> None:
         self._domain = domain
-        self.costs = tuple(fidelity.cost for fidelity in fidelities)
+        self.prices = Prices(fidelities, capital)
         self._sign = sign
         self._seed = seed
-        self.capital = Capital(capital, self.costs)
+        self.capital = Capital(capital, self.prices.costs)
         self._params_of = namer_of(domain)
         self.history = History(domain.names, self._params_of)
         self.best: Best | None = None
@@ -69,11 +71,13 @@ class Ledger:
                 view = self.view()
                 self.exhausted = Exhausted(message, which)
                 return view
-            case Told(id, y, bound):
+            case Told(id, y, bound, cost):
                 trial, query = self._pending.pop(id)
                 self._told.add(id)
-                self.capital.pay(trial.fidelity)
-                self._append(id, trial.x, trial.index, trial.fidelity, y, trial.cost, bound)
+                self.capital.pay(trial.cost, cost)
+                if cost is not None and y is not None:
+                    self.prices.learn(trial.fidelity, cost)
+                self._append(id, trial.x, trial.index, trial.fidelity, y, trial.cost if cost is None else cost, bound)
                 value, limit = (None if number is None else self._sign * number for number in (y, bound))
                 return Record(id, query.u, query.fidelity, value, asked=True, bound=limit)
             case Added(id, x, u, m, cost, y):
@@ -91,7 +95,7 @@ class Ledger:
         index, params = self._domain.locate(event.u), self._params_of(event.x)
         trial = Trial(event.id, event.x, event.fidelity, event.cost, index, event.reason, params)
         self._pending[event.id] = trial, Query(event.id, event.u, event.fidelity)
-        self.capital.promise(event.fidelity)
+        self.capital.promise(event.cost)
         self.next_id = event.id + 1
         self._asks += 1
         return trial
@@ -109,7 +113,7 @@ class Ledger:
     def withdraw(self, id: int) -> None:
         """Undo an ask, the latest that is pending: its trial never reached anybody."""
         trial, _ = self._pending.pop(id)
-        self.capital.release(trial.fidelity)
+        self.capital.release(trial.cost)
         if id == self.next_id - 1:  # another thread may have added data since
             self.next_id -= 1
         self._asks -= 1
@@ -119,7 +123,13 @@ class Ledger:
     def view(self) -> View:
         """What a strategy sees if it is asked now. The t-th ask of a run has a random stream of its own."""
         t = self._asks + 1
-        return View(t, self.capital.remaining, self.queries, np.random.default_rng([self._seed, t]))
+        rng = np.random.default_rng([self._seed, t])
+        return View(t, self.capital.remaining, self.queries, rng, self.costs)
+
+    @property
+    def costs(self) -> tuple[float, ...]:
+        """What a query at each fidelity is expected to cost: λ_1 < ... < λ_M as given, unless other costs were told."""
+        return self.prices.costs
 
     @property
     def pending(self) -> list[Trial]:
@@ -162,7 +172,8 @@ class Ledger:
         left, price = self.capital.remaining, self.costs[-1]
         if left < price:
             return Exhausted(
-                f"a target query costs {price} and {left} of the capital {self.capital.total} remains "
+                f"a target query {'is expected to cost' if self.prices.learnt else 'costs'} {price} and {left} of the "
+                f"capital {self.capital.total} remains "
                 f"({self.capital.spent} spent, {len(self._pending)} trials pending)",
                 "capital",
             )
@@ -192,15 +203,17 @@ class Ledger:
 class Capital:
     """Λ and where it went, in the unit of the costs; `total` None is unlimited.
 
-    Told trials are counted per fidelity and multiplied by λ_m, so that the sum does not depend on their order
-    and its error does not grow with their number.
+    Trials that cost what was promised for them are counted by that amount and multiplied, so that the sum does not
+    depend on their order and its error does not grow with their number.
+
+    A trial may cost more than was promised, so `spent` may come out larger than the total; nothing then remains.
     """
 
     def __init__(self, total: float | None, costs: Sequence[float]) -> None:
         self.total = total
         self._costs = tuple(costs)
-        self._told = [0] * len(self._costs)
-        self._pending = [0] * len(self._costs)
+        self._told: Counter[float] = Counter()
+        self._pending: Counter[float] = Counter()
         self._other = 0.0
 
     @property
@@ -213,33 +226,38 @@ class Capital:
         """What is neither spent nor promised; inf when unlimited."""
         if self.total is None:
             return math.inf
-        both = [a + b for a, b in zip(self._told, self._pending, strict=True)]
-        left = self.total - (self._sum(both) + self._other)
+        left = self.total - (self._sum(self._told + self._pending) + self._other)
         # An amount that is a price up to rounding pays that price.
         for cost in reversed(self._costs):
             if left < cost <= left + _ROUNDING * self.total:
                 return cost
         return max(left, 0.0)
 
-    def promise(self, fidelity: int) -> None:
-        """Set the cost of a trial aside that was handed out."""
-        self._pending[fidelity] += 1
+    def promise(self, amount: float) -> None:
+        """Set the expected cost of a trial aside that was handed out."""
+        self._pending[amount] += 1
 
-    def release(self, fidelity: int) -> None:
+    def release(self, amount: float) -> None:
         """Take a promise back."""
-        self._pending[fidelity] -= 1
+        self._pending[amount] -= 1
 
-    def pay(self, fidelity: int) -> None:
-        """A promised trial has been told."""
-        self._pending[fidelity] -= 1
-        self._told[fidelity] += 1
+    def pay(self, promised: float, cost: float | None = None) -> None:
+        """A trial for which an amount was promised has been told; `cost` is what it cost where it was not that."""
+        self._pending[promised] -= 1
+        if cost is None:
+            self._told[promised] += 1
+        else:
+            self._other += cost
 
     def charge(self, cost: float) -> None:
         """Pay for data that nobody asked for."""
         self._other += cost
 
-    def _sum(self, counts: Sequence[int]) -> float:
-        return math.fsum(n * cost for n, cost in zip(counts, self._costs, strict=True))
+    def _sum(self, counts: Counter[float]) -> float:
+        return math.fsum(n * cost for cost, n in counts.items())
 
     def _clip(self, amount: float) -> float:
-        return amount if self.total is None else min(amount, self.total)
+        """The amount, without what only rounding put above the total."""
+        if self.total is None or amount > self.total * (1.0 + _ROUNDING):
+            return amount
+        return min(amount, self.total)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import inf, isfinite, isnan, nan
 
+from mfopt.hooks import Estimate
 from mfopt.run.tables import align
 
 
@@ -33,6 +35,8 @@ class Reason:
     lowest: tuple[float, ...] = ()  # the lowest value of the rest
     failure: float | None = None  # the estimated chance that this evaluation fails; None before the first failure
     worth: tuple[float, ...] = ()  # the part of the target's variance here that a value would remove, where it decided
+    costs: tuple[float, ...] = ()  # what a query at each fidelity is expected to cost, where costs are learnt
+    factors: tuple[float, ...] = ()  # by which these are uncertain
 
     @property
     def minimum(self) -> int | None:
@@ -41,6 +45,10 @@ class Reason:
             return None
         sign = 1.0 if self.bound == "upper" else -1.0
         return self.fidelities[min(range(len(self.phi)), key=lambda k: sign * self.phi[k])]
+
+    def priced(self, estimates: Sequence[Estimate]) -> Reason:
+        """The same choice with what queries are expected to cost, one estimate per fidelity."""
+        return replace(self, costs=tuple(e.cost for e in estimates), factors=tuple(e.factor for e in estimates))
 
     def negated(self) -> Reason:
         """The same choice told in the user's unit when the user minimises: means and bounds change their sign."""
@@ -55,7 +63,8 @@ class Reason:
     def __str__(self) -> str:
         head = f"{self.kind}: fidelity {self.fidelity}, {self.text}"
         if not self.fidelities:
-            return "\n".join([head, *("  " + line for line in _show_failure(self.failure))])
+            lines = [*_show_failure(self.failure), *_show_costs(self.costs, self.factors)]
+            return "\n".join([head, *("  " + line for line in lines)])
         sign = "+" if self.bound == "upper" else "-"
         columns: tuple[str, ...] = (
             "fidelity",
@@ -75,6 +84,7 @@ class Reason:
         foot = f"t = {self.t}, β = {self.beta:.4g}; * the {tightest} bound, < the fidelity chosen"
         far = _show_far(self.fidelities, self.far, self.lowest, "below" if self.bound == "upper" else "above")
         lines = [*align(rows, right=True), foot, *far, *_show_failure(self.failure)]
+        lines += _show_costs(self.costs, self.factors)
         return "\n".join([head, *("  " + line for line in lines)])
 
 
@@ -95,6 +105,12 @@ class ImprovementReason:
     lowest: tuple[float, ...] = ()
     worse: str = "below"  # where values far from the rest lie
     failure: float | None = None  # the estimated chance that this evaluation fails; None before the first failure
+    costs: tuple[float, ...] = ()  # as in Reason
+    factors: tuple[float, ...] = ()
+
+    def priced(self, estimates: Sequence[Estimate]) -> ImprovementReason:
+        """The same choice with what queries are expected to cost, one estimate per fidelity."""
+        return replace(self, costs=tuple(e.cost for e in estimates), factors=tuple(e.factor for e in estimates))
 
     def negated(self) -> ImprovementReason:
         """The same choice told in the user's unit when the user minimises."""
@@ -114,6 +130,7 @@ class ImprovementReason:
         head = f"{self.kind}: fidelity {self.fidelity}, {self.text}"
         far = _show_far(self.fidelities, self.far, self.lowest, self.worse)
         lines = [*align(rows, right=True), f"{foot}; < the fidelity chosen", *far, *_show_failure(self.failure)]
+        lines += _show_costs(self.costs, self.factors)
         return "\n".join([head, *("  " + line for line in lines)])
 
 
@@ -135,3 +152,9 @@ def _show(value: float) -> str:
 def _show_failure(chance: float | None) -> list[str]:
     """The line about the chance of failure, where one is known."""
     return [] if chance is None else [f"estimated chance of failure {100 * chance:.0f} %"]
+
+
+def _show_costs(costs: tuple[float, ...], factors: tuple[float, ...]) -> list[str]:
+    """The line about costs, where they are learnt."""
+    each = [f"{cost:.3g} (×÷ {factor:.2f})" for cost, factor in zip(costs, factors, strict=True)]
+    return [f"expected costs by fidelity: {', '.join(each)}"] if each else []

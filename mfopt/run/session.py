@@ -355,10 +355,11 @@ def _take_apart(session: Session) -> tuple[Callable[..., Session], tuple[Any, ..
         )
     with session.asking.held, session.writing.held:
         session.refresh()
-        return revive, (session.setup, list(session.log.read_again()), session._strategist)
+        # The strategist comes first: it knows whose fault it is that something cannot be pickled.
+        return revive, (session._strategist, session.setup, list(session.log.read_again()))
 
 
-def revive(setup: Setup, events: Sequence[Event], strategist: Strategist | None) -> Session:
+def revive(strategist: Strategist | None, setup: Setup, events: Sequence[Event]) -> Session:
     """The session of a run in memory that was pickled or copied."""
     for event in events:
         if isinstance(event, Asked | Added):  # NumPy does not pickle that an array is read-only

@@ -15,13 +15,16 @@ from mfopt.checks import direction_sign, integer, one_or_each, real_number
 from mfopt.domains import as_domain
 from mfopt.errors import InputError
 from mfopt.fidelities import Fidelity, as_fidelities
-from mfopt.hooks import tie_scales
+from mfopt.hooks import PrefersSurrogate, tie_scales
 from mfopt.protocols import Domain, Maximiser, Problem, Surrogate
 from mfopt.run.blame import Culprit
 from mfopt.run.guarded_models import guard_surrogate
 from mfopt.run.guarded_search import guard_maximiser
 from mfopt.run.ledger import Ledger
+from mfopt.run.prices import first_costs
 from mfopt.run.strategist import Strategist
+
+SURROGATE = "se"  # where neither the user nor the strategy names one
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,11 +45,11 @@ class Setup:
     def from_arguments(
         cls,
         domain: object,
-        costs: Sequence[float] | None = None,
+        costs: Sequence[float | None] | None = None,
         *,
         fidelities: Sequence[Fidelity] | None = None,
         strategy: object = "mf-gp-ucb",
-        surrogate: object = "se",
+        surrogate: object = None,
         maximiser: object = "direct",
         direction: str = "maximize",
         capital: float | None = None,
@@ -60,17 +63,21 @@ class Setup:
         if capital is not None:
             capital = real_number(capital, "capital")
             price = levels[-1].cost
-            if capital < price:
+            if price is not None and capital < price:
                 raise InputError(f"capital must pay for a target query, which costs {price}, got {capital}")
+            if capital <= 0.0:
+                raise InputError(f"capital must be positive, got {capital}")
         strategy = registry.read(registry.STRATEGIES, strategy)
-        surrogate = registry.read(registry.SURROGATES, surrogate)
+        surrogate = registry.read(
+            registry.SURROGATES, _prefer_surrogate(strategy, len(levels)) if surrogate is None else surrogate
+        )
         maximiser = registry.read(registry.MAXIMISERS, maximiser)
         return cls(space, levels, direction, strategy, surrogate, maximiser, capital, _as_seed(rng), rng is None)
 
     @property
     def costs(self) -> tuple[float, ...]:
-        """λ_1 < ... < λ_M."""
-        return tuple(fidelity.cost for fidelity in self.fidelities)
+        """λ_1 < ... < λ_M, as given or as guessed at the start."""
+        return first_costs(self.fidelities, self.capital)
 
     @property
     def sign(self) -> float:
@@ -82,7 +89,7 @@ class Setup:
         capital, best = ledger.capital, ledger.best
         total = "" if capital.total is None else f" of {capital.total:g}"
         return (
-            f"{len(self.domain.names)} coordinates, costs {list(map(float, self.costs))}, {self.direction}, "
+            f"{len(self.domain.names)} coordinates, costs {list(map(float, ledger.costs))}, {self.direction}, "
             f"spent {capital.spent:g}{total}, {len(ledger.history)} told, {len(ledger.pending)} pending, "
             f"best {'none' if best is None else f'{best.y:.6g}'}"
         )
@@ -173,6 +180,12 @@ class Setup:
         except Exception:  # whatever a plugin holds: a lock, a connection
             return None
         return replace(self, strategy=strategy, surrogate=surrogate, maximiser=maximiser)
+
+
+def _prefer_surrogate(strategy: object, fidelities: int) -> str:
+    """The surrogate of users who name none."""
+    instance = registry.resolve(registry.STRATEGIES, strategy)
+    return instance.prefer_surrogate(fidelities) if isinstance(instance, PrefersSurrogate) else SURROGATE
 
 
 def _as_seed(rng: object) -> int:

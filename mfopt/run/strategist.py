@@ -26,6 +26,7 @@ from mfopt.errors import Exhausted, InputError, PluginWarning, ReplayWarning
 from mfopt.hooks import KeepsState, KnowsExhaustion, PredictsValues
 from mfopt.protocols import Array, Posterior, Problem, Query, Record, Strategy, Suggestion, View
 from mfopt.run.blame import Culprit
+from mfopt.run.copies import Accountable
 from mfopt.run.events import Asked, Event
 from mfopt.run.locks import Lock
 from mfopt.run.plain import LONGEST, from_text, to_text
@@ -54,7 +55,7 @@ class Answer(NamedTuple):
         return self.u is not None and self.fidelity == event.fidelity and np.array_equal(self.u, event.u)
 
 
-class Strategist:
+class Strategist(Accountable):
     """`strategy`, started on `problem`; `culprit` answers for what it does wrong.
 
     `restart` makes a strategist that has been shown nothing; None where the strategy cannot be copied.
@@ -79,6 +80,9 @@ class Strategist:
         self._lock = Lock()  # around the queue and this number, which belong together
         self._warned = False
         self._warned_of_state = False
+
+    def _held(self) -> object:
+        return self.strategy
 
     def suggest(self, view: View) -> tuple[Array, int, Any]:
         """The strategy's next query: u, fidelity and reason. Raises Exhausted when it has none."""

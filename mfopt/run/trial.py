@@ -15,7 +15,7 @@ class Trial:
     id: int
     x: Array  # (d,), in user units, read-only
     fidelity: int
-    cost: float
+    cost: float  # what it is expected to cost
     index: int | None  # row of the user's candidates; None when X is not finite
     reason: Any  # why this point and this fidelity; print it
     params: dict[str, Any] = field(repr=False)  # x by name, as native Python values

@@ -30,6 +30,7 @@ class Fit:
 
     def __init__(self, setup: Setup) -> None:
         self._costs = [fidelity.cost for fidelity in setup.fidelities]
+        self._learnt = self._costs[0] is None  # whether costs may differ from those, because others were told
         self._domain = domain = setup.domain
         self._known = isinstance(domain, Product | FiniteSet) and not isinstance(domain, MissingDomain)
         self._d = len(domain.names)
@@ -59,6 +60,10 @@ class Fit:
                     points.append((seq, event))
                 case CapitalSet(total) if not (math.isfinite(total) and total > 0.0):
                     raise ValueError(f"event {seq}: a capital must be positive and finite, got {total}")
+            if isinstance(event, Told) and event.cost is not None:
+                self._learnt = True
+                if not 0.0 <= event.cost <= LARGEST:
+                    raise ValueError(f"event {seq}: a cost must be from 0 to {LARGEST}, got {event.cost}")
             if isinstance(event, Told | Added) and not (event.y is None or abs(event.y) <= LARGEST):
                 raise ValueError(f"event {seq}: y must be at most {LARGEST} in size, got {event.y}")
         if first == 1:
@@ -72,7 +77,7 @@ class Fit:
                 raise ValueError(f"event {seq}: {what} must have shape ({size},), got {point.shape}")
         if not 0 <= event.fidelity < len(self._costs):
             raise ValueError(f"event {seq}: fidelity must be from 0 to {len(self._costs) - 1}, got {event.fidelity}")
-        if isinstance(event, Asked):
+        if isinstance(event, Asked) and not self._learnt:
             cost = self._costs[event.fidelity]
             if event.cost != cost:
                 raise ValueError(f"event {seq}: fidelity {event.fidelity} must cost {cost}, got {event.cost}")

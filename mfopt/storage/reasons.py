@@ -12,6 +12,7 @@ from mfopt.run.reason import ImprovementReason, Reason
 
 _KINDS = {kind.__name__: kind for kind in (Reason, ImprovementReason)}
 _WORDS = ("kind", "text", "bound", "worse")  # fields that are strings
+_LATER = ("far", "lowest", "worth", "costs", "factors")  # fields that older versions do not know
 _SPECIAL = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}  # numbers that JSON does not know
 
 
@@ -28,8 +29,8 @@ def reason_to_json(reason: Any) -> str:
 
 
 def _says_nothing(key: str, value: Any) -> bool:
-    """Whether a field that older versions do not know need not be written."""
-    return value is None or (key in ("far", "lowest", "worth") and value == ()) or (key == "worse" and value == "below")
+    """Whether a field need not be written."""
+    return value is None or (key in _LATER and value == ()) or (key == "worse" and value == "below")
 
 
 def reason_from_json(text: str) -> Any:

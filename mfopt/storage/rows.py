@@ -3,7 +3,7 @@
     kind      trial   y       detail              x, u, fidelity, cost   reason
     ask       id                                  yes                    yes
     refuse                    [message, which]
-    tell      id      value   {"bound": ...}                             (no value: it failed; a bound may be known)
+    tell      id      value   {"bound", "cost"}                          (no value: it failed; both may be missing)
     add       id      value                       yes
     capital           Λ
 
@@ -50,8 +50,9 @@ def to_row(event: Event) -> EventRow:
             return EventRow("ask", id, None, None, _to_json(x), _to_json(u), m, cost, reason_to_json(reason))
         case Refused(message, which):
             return EventRow("refuse", detail=json.dumps((message, which)))
-        case Told(id, y, bound):
-            return EventRow("tell", id, y, None if bound is None else json.dumps({"bound": bound}))
+        case Told(id, y, bound, cost):
+            known = {key: value for key, value in (("bound", bound), ("cost", cost)) if value is not None}
+            return EventRow("tell", id, y, json.dumps(known) if known else None)
         case Added(id, x, u, m, cost, y):
             return EventRow("add", id, y, None, _to_json(x), _to_json(u), m, cost)
         case CapitalSet(total):
@@ -66,7 +67,7 @@ def from_row(row: EventRow) -> Event:
         case EventRow("capital", y=float(total)):
             return CapitalSet(total)
         case EventRow("tell", int(id), float() | None as y, detail, x=str()):
-            return Told(id, y, None if detail is None else _read_bound(detail))
+            return Told(id, y, **({} if detail is None else _read_numbers(detail)))
         case EventRow("ask", int(id), None, None, str(x), str(u), int(m), float(cost), reason):
             why = None if reason is None else reason_from_json(reason)
             return Asked(id, _from_json(x), _from_json(u), m, cost, why)
@@ -76,12 +77,17 @@ def from_row(row: EventRow) -> Event:
             raise ValueError(f"an event of kind {row.kind!r} lacks some of its columns")
 
 
-def _read_bound(detail: str) -> float:
-    match json.loads(detail):
-        case {"bound": float(bound)}:
-            return bound
-        case other:
-            raise ValueError(f"a failure's bound must be a number, got {other!r}")
+def _read_numbers(detail: str) -> dict[str, float]:
+    """The bound, the cost, or both, of what was told."""
+    try:
+        found = json.loads(detail)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"what was told must be JSON, got {show(detail)}") from error
+    if not isinstance(found, dict) or not found or not found.keys() <= {"bound", "cost"}:
+        raise ValueError(f"what was told must have a bound or a cost, got {show(found)}")
+    if not all(type(number) is float for number in found.values()):
+        raise ValueError(f"bounds and costs must be numbers, got {show(found)}")
+    return found
 
 
 def _read_refusal(detail: str) -> tuple[str, str]:

@@ -34,5 +34,5 @@ def reopen(opt: Optimizer) -> Optimizer | None:
     if strategist is None:
         return None
     other = Optimizer.__new__(Optimizer)
-    other._session = revive(opt._session.setup, list(opt._session.log.read_again()), strategist)
+    other._session = revive(strategist, opt._session.setup, list(opt._session.log.read_again()))
     return other

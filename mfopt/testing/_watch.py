@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import io
+import os
 import pickle
 import random
+import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -13,6 +16,8 @@ from typing import Any
 import numpy as np
 
 from mfopt import registry
+
+_STDOUT = 1  # the descriptor of the process, to which libraries in C print
 
 PATIENCE = 6.0  # wall clock that a second of the limit may take on a machine that is busy with other things
 
@@ -46,10 +51,33 @@ def untouched_random_state(number: int = 918_273_645) -> Iterator[None]:
 
 @contextlib.contextmanager
 def silent() -> Iterator[None]:
-    """An AssertionError if anything is printed within."""
-    with contextlib.redirect_stdout(io.StringIO()) as out:
+    """An AssertionError if anything is printed within, by Python or by a library behind it."""
+    with tempfile.TemporaryFile() as file:
+        with contextlib.redirect_stdout(io.StringIO()) as out, kept_output():
+            with contextlib.suppress(OSError):  # a process without a standard output
+                os.dup2(file.fileno(), _STDOUT)
+            yield
+        file.seek(0)
+        printed = out.getvalue() + file.read().decode(errors="replace")
+    assert printed == "", f"nothing must be printed, got {printed[:80]!r}: use the logging module"
+
+
+@contextlib.contextmanager
+def kept_output() -> Iterator[None]:
+    """Standard output is afterwards what it was before, of Python and of the process."""
+    sys.stdout.flush()
+    kept = sys.stdout
+    try:
+        descriptor = os.dup(_STDOUT)
+    except OSError:  # a process without a standard output
+        descriptor = None
+    try:
         yield
-    assert out.getvalue() == "", f"nothing must be printed, got {out.getvalue()[:80]!r}: use the logging module"
+    finally:
+        sys.stdout = kept
+        if descriptor is not None:
+            os.dup2(descriptor, _STDOUT)
+            os.close(descriptor)
 
 
 def watch(plugin: Any, methods: Sequence[str], limit: float) -> Any:

@@ -21,22 +21,24 @@ class DomainConformance:
         return self.domain().sample(n, np.random.default_rng(0))
 
     def test_has_the_methods_of_a_domain(self) -> None:
-        assert isinstance(self.domain(), Domain)
+        domain = self.domain()
+        assert isinstance(domain, Domain), f"a domain must have all methods of protocols.Domain, got {domain!r}"
 
     def test_samples_lie_in_the_domain(self) -> None:
         domain, u = self.domain(), self._sample()
-        assert u.shape == (40, domain.dim)
+        assert u.shape == (40, domain.dim), f"40 points must have shape (40, {domain.dim}), got {u.shape}"
         assert ((u >= 0.0) & (u <= 1.0)).all(), "unit coordinates lie in [0, 1]"
         assert domain.contains(u).all(), "samples must lie in X"
 
     def test_the_same_rng_gives_the_same_sample(self) -> None:
-        assert np.array_equal(self._sample(), self._sample())
+        assert np.array_equal(self._sample(), self._sample()), "the same rng must give the same points, they differ"
 
     def test_user_units_survive_the_round_trip(self) -> None:
         domain = self.domain()
         x = domain.decode(self._sample())
         again = domain.decode(domain.encode(x))
-        assert x.shape == (40, len(domain.names))
+        expected = (40, len(domain.names))
+        assert x.shape == expected, f"40 points in user units must have shape {expected}, got {x.shape}"
         largest = np.nanmax(np.abs(x), initial=0.0)
         assert np.allclose(x, again, rtol=1e-12, atol=1e-12 * largest, equal_nan=True), "decode(encode(x)) must be x"
 
@@ -44,8 +46,8 @@ class DomainConformance:
         domain = self.domain()
         for x in domain.decode(self._sample(10)):
             point = domain.validate(x)
-            assert point.dtype == np.float64
-            assert np.array_equal(point, x, equal_nan=True)
+            assert point.dtype == np.float64, f"validate must return float64, got {point.dtype}"
+            assert np.array_equal(point, x, equal_nan=True), f"validate must leave {x} as it is, got {point}"
 
     def test_points_outside_the_cube_are_outside(self) -> None:
         domain = self.domain()
@@ -66,12 +68,15 @@ class DomainConformance:
         domain = self.domain()
         points = domain.points
         if points is None:
-            assert domain.locate(self._sample(1)[0]) is None
+            row = domain.locate(self._sample(1)[0])
+            assert row is None, f"a domain that lists no points must locate none, got {row}"
         else:
-            assert points.shape[1] == domain.dim
-            assert domain.contains(points).all()
-            assert {tuple(u) for u in self._sample(10)} <= {tuple(u) for u in points}
-            assert isinstance(domain.locate(points[-1]), int)
+            assert points.shape[1] == domain.dim, f"points must have {domain.dim} columns, got {points.shape[1]}"
+            assert domain.contains(points).all(), "the points that are listed must lie in X"
+            strangers = {tuple(u) for u in self._sample(10)} - {tuple(u) for u in points}
+            assert not strangers, f"samples must be listed points, got {strangers}"
+            row = domain.locate(points[-1])
+            assert isinstance(row, int), f"a listed point must be located by the number of a row, got {row!r}"
 
     def test_describe_is_plain_data(self) -> None:
         json.dumps(dict(self.domain().describe()))

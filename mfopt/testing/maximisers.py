@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 from collections.abc import Mapping
 from typing import Any
 
@@ -12,16 +14,18 @@ from mfopt.domains.box import Box
 from mfopt.domains.dimensions import Real
 from mfopt.domains.discrete import Categorical, Integer, Ordinal
 from mfopt.domains.space import Space
-from mfopt.protocols import Array, Domain, Maximiser
+from mfopt.protocols import Acquisition, Array, Domain, Maximiser
+from mfopt.testing._limit import limit_calls
 from mfopt.testing._watch import make_again, set_global_state, silent, untouched_random_state, watch
 
 
 class _Bumps:
-    """A smooth acquisition with a known maximum value: a high bump at `top`, a lower one elsewhere."""
+    """A smooth acquisition: a high bump at `top`, a lower one elsewhere, on a floor."""
 
-    def __init__(self, top: Array) -> None:
+    def __init__(self, top: Array, floor: float = 0.0) -> None:
         self._centres = np.stack([top, 1.0 - 0.7 * top])
         self._heights = np.array([1.0, 0.6])
+        self._floor = floor
 
     def __call__(self, u: Array) -> Array:
         return self.gradient(u)[0]
@@ -29,7 +33,7 @@ class _Bumps:
     def gradient(self, u: Array) -> tuple[Array, Array]:
         difference = u[:, None, :] - self._centres
         bumps = self._heights * np.exp(-4.0 * np.square(difference).sum(axis=2))
-        return bumps.sum(axis=1), -8.0 * (bumps[:, :, None] * difference).sum(axis=1)
+        return self._floor + bumps.sum(axis=1), -8.0 * (bumps[:, :, None] * difference).sum(axis=1)
 
 
 class _Slope:
@@ -52,14 +56,27 @@ class _Flat:
         return np.zeros(len(u)), np.zeros_like(u)
 
 
+class _Broken:
+    """Raises an error."""
+
+    def __call__(self, u: Array) -> Array:
+        raise ArithmeticError("an acquisition that cannot be evaluated")
+
+    def gradient(self, u: Array) -> tuple[Array, Array]:
+        return self(u), u
+
+
+@limit_calls
 class MaximiserConformance:
     """maximise finds a good point of X, the same one for the same rng.
 
+    picklable     False: the plugin cannot be pickled, nor can an Optimizer that uses it
     remakeable    False: the plugin cannot tell its options; studies need it given again
     options       keyword arguments, other than the defaults, with which making it again from its options is tried
     time_limit    seconds that a call may take
     """
 
+    picklable: bool = True
     remakeable: bool = True
     options: Mapping[str, Any] = {}
     time_limit: float = 10.0
@@ -68,12 +85,10 @@ class MaximiserConformance:
         """The plugin under test; override it."""
         raise NotImplementedError
 
-    def _find(self, acquisition: _Bumps | _Slope | _Flat, domain: Domain, seed: int = 0, t: int = 20) -> Array:
+    def _find(self, acquisition: Acquisition, domain: Domain, seed: int = 0, t: int = 20) -> Array:
         return self._ask(self.maximiser(), acquisition, domain, seed, t)
 
-    def _ask(
-        self, maximiser: Maximiser, acquisition: _Bumps | _Slope | _Flat, domain: Domain, seed: int = 0, t: int = 20
-    ) -> Array:
+    def _ask(self, maximiser: Maximiser, acquisition: Acquisition, domain: Domain, seed: int = 0, t: int = 20) -> Array:
         u = maximiser.maximise(acquisition, domain, np.random.default_rng(seed), t)
         assert isinstance(u, np.ndarray), f"a point must be an array, got {u!r}"
         assert u.dtype == np.float64, f"a point must be float64, got {u.dtype}"
@@ -109,7 +124,8 @@ class MaximiserConformance:
         from scipy.optimize import LinearConstraint
 
         domain = Box([(0.0, 1.0)] * 4, constraints=LinearConstraint(np.ones(4), -np.inf, 0.1))
-        assert self._find(_Slope(), domain).sum() >= 0.08
+        value = self._find(_Slope(), domain).sum()
+        assert value >= 0.08, f"{value} is well below the maximum 0.1 on the constraint's boundary"
 
     def _spaces(self) -> list[Space]:
         """Discrete parameters alone; with numbers, conditions and many values; with a constraint on top."""
@@ -156,13 +172,33 @@ class MaximiserConformance:
         assert points[0] == points[1], f"the same rng must give the same point, got {points[0]} and {points[1]}"
 
     def test_one_instance_serves_a_run(self) -> None:
-        maximiser = self.maximiser()
+        maximiser, answers = self.maximiser(), []
         for k, dim in enumerate((2, 2, 3)):
             domain = Box([(0.0, 1.0)] * dim)
-            acquisition = _Bumps(np.full(dim, 0.15 + 0.3 * k))
+            acquisition = _Bumps(np.full(dim, 0.15 + 0.3 * k), floor=-3.0 * k)  # values that fall, below 0 too
             random = acquisition(domain.sample(1000, np.random.default_rng(7))).max()
-            value = acquisition(self._ask(maximiser, acquisition, domain, k, 20 + k)[None])[0]
+            u = self._ask(maximiser, acquisition, domain, k, 20 + k)
+            value = acquisition(u[None])[0]
             assert value >= random, f"call {k} found {value}, below the best of 1000 random points, {random}"
+            answers.append((u, u.tolist()))
+        for u, before in answers:
+            assert u.tolist() == before, f"a point that was handed out must not change, was {before}, is {u.tolist()}"
+
+    def test_an_error_of_the_acquisition_is_not_hidden(self) -> None:
+        try:
+            u = self.maximiser().maximise(_Broken(), Box([(0.0, 1.0)] * 2), np.random.default_rng(0), 20)
+        except Exception:
+            return
+        raise AssertionError(f"an acquisition that raises must make maximise raise, got the point {u}")
+
+    def test_a_copy_finds_the_same_point(self) -> None:
+        maximiser, domain, acquisition = self.maximiser(), Box([(0.0, 1.0)] * 2), _Bumps(np.array([0.3, 0.8]))
+        self._ask(maximiser, acquisition, domain)
+        copies = [copy.deepcopy(maximiser), *([pickle.loads(pickle.dumps(maximiser))] if self.picklable else [])]
+        expected = self._ask(maximiser, acquisition, domain, 1).tolist()
+        for one in copies:
+            found = self._ask(one, acquisition, domain, 1).tolist()
+            assert found == expected, f"a copy must find the same point, got {found} and {expected}"
 
     def test_the_global_random_state_is_not_touched(self) -> None:
         with untouched_random_state():

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import json
+import pickle
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,6 +13,7 @@ import numpy as np
 from mfopt import registry
 from mfopt.hooks import TiesScales
 from mfopt.protocols import Array, Model, Surrogate
+from mfopt.testing._limit import limit_calls
 from mfopt.testing._watch import make_again, set_global_state, silent, untouched_random_state, watch
 
 _METHODS = ("fit", "extend", "truncate", "posterior", "posterior_gradient", "describe")
@@ -22,6 +25,7 @@ class _Models:
     dim = 2
     gradients: bool = True
     monotone: bool = True
+    picklable: bool = True
     remakeable: bool = True
     options: Mapping[str, Any] = {}
     time_limit: float = 10.0
@@ -46,6 +50,7 @@ class _Models:
         return np.random.default_rng(2).random((n, self.dim))
 
 
+@limit_calls
 class _OfValues(_Models):
     """Units, noise, and what arrays hold."""
 
@@ -95,13 +100,18 @@ class _OfValues(_Models):
         model = self.surrogate().model(self.dim, 0.0)
         q = self._queries(7)
         learn = lambda u, y: model.fit(u, y, np.random.default_rng(1))  # noqa: E731
-        for step, (u, y) in ((learn, self._data()), (model.extend, self._data(3, seed=3))):
+        rows = self._data(3, seed=3)
+        for step, (u, y) in ((model.extend, rows), (learn, self._data()), (model.extend, rows)):
             given = (u.copy(), y.copy(), q.copy())
             step(given[0], given[1])
             before = [one.copy() for one in model.posterior(given[2])]
-            for one, copy in zip(given, (u, y, q), strict=True):
-                assert np.array_equal(one, copy), "arrays that are handed in must not be changed"
-            for one in (*given[:2], *model.posterior(q)):
+            for one, expected in zip(given, (u, y, q), strict=True):
+                assert np.array_equal(one, expected), "arrays that are handed in must not be changed"
+            handed = model.posterior(q)
+            model.posterior(1.0 - q)
+            for one, expected in zip(handed, before, strict=True):
+                assert np.array_equal(one, expected), "a posterior that was handed out must not change later"
+            for one in (*given[:2], *handed):
                 one[:] = 7.0
             for one, expected in zip(model.posterior(q), before, strict=True):
                 assert np.array_equal(one, expected), "arrays that are handed in or out must not be kept, but copied"
@@ -118,6 +128,7 @@ class _OfValues(_Models):
         assert error <= 1e-8, f"values 1e-6 apart must be told apart, as float32 cannot; the mean is off by {error}"
 
 
+@limit_calls
 class SurrogateConformance(_OfValues):
     """Models learn, condition, forget and predict as protocols.Model says.
 
@@ -125,6 +136,7 @@ class SurrogateConformance(_OfValues):
 
     gradients     False: posterior_gradient returns zeros, as that of a tree ensemble does
     monotone      False: a row may add variance elsewhere, as in models that are built anew from all rows
+    picklable     False: the plugin and its models cannot be pickled, nor can an Optimizer that uses them
     remakeable    False: the plugin cannot tell its options; studies need it given again
     options       keyword arguments, other than the defaults, with which making it again from its options is tried
     time_limit    seconds that a call may take on the small data of these tests
@@ -134,11 +146,22 @@ class SurrogateConformance(_OfValues):
         registry.resolve(registry.SURROGATES, self.surrogate())
 
     def test_a_fresh_model_has_no_rows(self) -> None:
-        assert self.surrogate().model(self.dim, None).n == 0
+        n = self.surrogate().model(self.dim, None).n
+        assert n == 0, f"a fresh model must have no rows, n is {n}"
+
+    def test_models_do_not_share_what_they_know(self) -> None:
+        surrogate, u = self.surrogate(), self._queries(7)
+        first = surrogate.model(self.dim, 0.0)
+        first.fit(*self._data(), np.random.default_rng(1))
+        before = [one.copy() for one in first.posterior(u)]
+        second = surrogate.model(self.dim, 0.0)
+        assert second.n == 0, f"every model must be a fresh one, the second has {second.n} rows of the first"
+        second.fit(*self._data(5, seed=3), np.random.default_rng(1))
+        assert np.array_equal(first.posterior(u), before), "rows of one model must not change what another predicts"
 
     def test_fit_conditions_on_its_rows_alone(self) -> None:
         model = self._fit(20)
-        assert model.n == 20
+        assert model.n == 20, f"n must be 20 after fitting 20 rows, got {model.n}"
         model.fit(*self._data(7), np.random.default_rng(1))
         assert model.n == 7, f"fit must replace the rows, n is {model.n} after fitting 7"
 
@@ -186,8 +209,9 @@ class SurrogateConformance(_OfValues):
         prior = _prior_variance(self._fit(6), self.dim)
         mean, var = once.posterior(self._queries())
         other_mean, other_var = stepwise.posterior(self._queries())
-        assert np.abs(mean - other_mean).max() <= 1e-6 * np.ptp(y)
-        assert np.abs(var - other_var).max() <= 1e-6 * prior
+        apart = np.abs(mean - other_mean).max(), np.abs(var - other_var).max()
+        assert apart[0] <= 1e-6 * np.ptp(y), f"rows added one by one must give the same mean, it is off by {apart[0]}"
+        assert apart[1] <= 1e-6 * prior, f"rows added one by one must give the same variance, it is off by {apart[1]}"
 
     def test_truncate_undoes_extend(self) -> None:
         model = self._fit()
@@ -202,18 +226,43 @@ class SurrogateConformance(_OfValues):
         prior = _prior_variance(model, self.dim)
         assert np.abs(var - before[1]).max() <= 1e-10 * prior, "truncate must restore the variance"
 
+    def test_what_fit_learnt_stays_when_rows_come_and_go(self) -> None:
+        (u, y), q = self._data(), self._queries()
+        shortened, filled = self._fit(), self._fit()
+        shortened.truncate(12)
+        filled.truncate(0)
+        filled.extend(u[:12], y[:12])
+        (mean, var), (other_mean, other_var) = shortened.posterior(q), filled.posterior(q)
+        prior = _prior_variance(self._fit(), self.dim)
+        apart = np.abs(mean - other_mean).max(), np.abs(var - other_var).max()
+        text = "the first 12 rows must give the same {} whether truncate left them or extend brought them, off by {}"
+        assert apart[0] <= 1e-6 * np.ptp(y), text.format("mean", apart[0])
+        assert apart[1] <= 1e-6 * prior, text.format("variance", apart[1])
+
     def test_a_model_without_rows_still_predicts(self) -> None:
         model = self._fit()
         model.truncate(0)
-        assert model.n == 0
+        assert model.n == 0, f"n must be 0 after truncate(0), got {model.n}"
         mean, var = model.posterior(self._queries())
-        assert np.isfinite(mean).all()
-        assert (var > 0.0).all(), "the prior variance must be positive"
+        assert np.isfinite(mean).all(), f"the prior mean must be finite, got {mean}"
+        assert (var > 0.0).all(), f"the prior variance must be positive, got {var.min()}"
         model.extend(*self._data(3))
-        assert model.n == 3
+        assert model.n == 3, f"n must be 3 after 3 rows were added, got {model.n}"
+
+    def test_a_copy_predicts_the_same(self) -> None:
+        model = self._fit(noise=None)
+        copies = [copy.deepcopy(model)]
+        if self.picklable:
+            pickle.dumps(self.surrogate())
+            copies.append(pickle.loads(pickle.dumps(model)))
+        u, rows = self._queries(), self._data(3, seed=3)
+        for one in (model, *copies):
+            one.extend(*rows)
+            assert np.array_equal(one.posterior(u), model.posterior(u)), "a copy must predict what the original does"
 
     def test_gradients_agree_with_differences(self) -> None:
-        model = self._fit(6)  # few rows, so that the variance has slopes worth comparing
+        model = self._fit(4)  # few rows, so that the variance has slopes worth comparing
+        model.extend(*self._data(2, seed=3))
         u = self._queries(10)
         mean, var, mean_slope, var_slope = model.posterior_gradient(u)
         assert mean_slope.shape == var_slope.shape == u.shape, f"gradients must have shape {u.shape}"
@@ -222,8 +271,11 @@ class SurrogateConformance(_OfValues):
             assert not var_slope.any(), f"without gradients they must be zeros, got {var_slope}"
             return
         prior = _prior_variance(self._fit(6), self.dim)
-        assert np.abs(mean - model.posterior(u)[0]).max() <= 1e-8 * np.ptp(mean)
-        assert np.abs(var - model.posterior(u)[1]).max() <= 1e-8 * prior
+        other_mean, other_var = model.posterior(u)
+        text = "posterior and posterior_gradient must give the same {}, they are {} apart"
+        apart = np.abs(mean - other_mean).max(), np.abs(var - other_var).max()
+        assert apart[0] <= 1e-8 * np.ptp(mean), text.format("mean", apart[0])
+        assert apart[1] <= 1e-8 * prior, text.format("variance", apart[1])
         step = 1e-5
         for j in range(self.dim):
             shift = step * np.eye(self.dim)[j]
@@ -249,9 +301,9 @@ class SurrogateConformance(_OfValues):
             model = self.surrogate().model(self.dim, None)
             model.fit(rows, values, np.random.default_rng(1))
             mean, var = model.posterior(self._queries())
-            assert np.isfinite(mean).all()
-            assert np.isfinite(var).all()
-            assert (var >= 0.0).all()
+            assert np.isfinite(mean).all(), f"means must be finite, got {mean}"
+            assert np.isfinite(var).all(), f"variances must be finite, got {var}"
+            assert (var >= 0.0).all(), f"variances must not be negative, got {var.min()}"
 
     def test_the_same_rng_gives_the_same_model_and_inputs_are_kept(self) -> None:
         u, y = self._data()

@@ -5,6 +5,9 @@
     information   information gain, its maximum Ψ_n, growth rates
     goodsets      X_g, the partition H⁽¹⁾..H⁽ᴹ⁾, dilations, volumes
     bounds        the capital thresholds Λ_1, Λ_2 and the bounds on the simple regret
+    plays         how often a point is queried at most, by fidelity and set
+    covering      cells F⁽ᵐ⁾_n, balls and their queries, for compact X
+    smoothness    the constants a, b of the kernel in β_t for compact X
     generative    f⁽¹⁾..f⁽ᴹ⁾ sampled given A2, and ξ = P(A2)
     counting      T⁽ᵐ⁾_n(A) from a history
     contract      every pair of values compared with the ζ_m that were given
@@ -32,6 +35,15 @@ from mfopt.theory.confidence import (
 )
 from mfopt.theory.contract import Violation, violations
 from mfopt.theory.counting import queries_by_set, queries_inside
+from mfopt.theory.covering import (
+    Cells,
+    ball_count,
+    ball_radius,
+    cells,
+    queries_above_cell,
+    queries_per_ball,
+    variance_bound,
+)
 from mfopt.theory.generative import Estimate, SamplingError, sample_fidelities, xi_lower_bound, xi_monte_carlo
 from mfopt.theory.goodsets import above, below, dilation, dilation_radius, gaps, good_set, partition, volume, volumes
 from mfopt.theory.information import (
@@ -43,8 +55,11 @@ from mfopt.theory.information import (
     information_gain,
 )
 from mfopt.theory.kernels import Kernel, factor, matern, squared_exponential
+from mfopt.theory.plays import query_bounds, query_bounds_by_set
+from mfopt.theory.smoothness import smoothness_matern, smoothness_se
 
 __all__ = [
+    "Cells",
     "Estimate",
     "Greedy",
     "Kernel",
@@ -52,6 +67,8 @@ __all__ = [
     "Thresholds",
     "Violation",
     "above",
+    "ball_count",
+    "ball_radius",
     "below",
     "beta_gpucb_compact",
     "beta_gpucb_discrete",
@@ -61,6 +78,7 @@ __all__ = [
     "c1",
     "c_kappa_matern",
     "c_kappa_se",
+    "cells",
     "compact_thresholds",
     "dilation",
     "dilation_radius",
@@ -78,10 +96,17 @@ __all__ = [
     "matern",
     "mf_bound",
     "partition",
+    "queries_above_cell",
     "queries_by_set",
     "queries_inside",
+    "queries_per_ball",
+    "query_bounds",
+    "query_bounds_by_set",
     "sample_fidelities",
+    "smoothness_matern",
+    "smoothness_se",
     "squared_exponential",
+    "variance_bound",
     "violations",
     "volume",
     "volumes",

@@ -127,10 +127,12 @@ def compact_thresholds(
     )
 
 
-def gpucb_bound(n: float, beta_n: float, information: float, noise: float, scale: float = 1.0) -> float:
-    """S_n ≤ √(C_1 β_n Ψ_n(X)/n), Theorem (gpucb), finite X; for compact X add 2/n. `information` is Ψ_n(X)."""
+def gpucb_bound(
+    n: float, beta_n: float, information: float, noise: float, scale: float = 1.0, compact: bool = False
+) -> float:
+    """S_n ≤ √(C_1 β_n Ψ_n(X)/n), + 2/n for compact X; Theorem (gpucb). `information` is Ψ_n(X)."""
     require_positive(n=n, beta_n=beta_n, information=information)
-    return sqrt(c1(noise, scale) * beta_n * information / n)
+    return sqrt(c1(noise, scale) * beta_n * information / n) + (2 / n if compact else 0.0)
 
 
 def mf_bound(

@@ -129,16 +129,16 @@ def information_bound(kernel: Kernel, points: Array, n: int, noise: float, toler
     return best + left_out
 
 
-def growth_se(n: float, d: int) -> float:
-    """(log n)^{d+1}: Ψ_n([0, 1]^d) for the SE kernel grows no faster, up to a constant."""
-    require_positive(n=n, d=d)
-    return float(log(n) ** (d + 1))
+def growth_se(n: float, d: int, r: float = 1.0) -> float:
+    """r^d (log n)^{d+1}: Ψ_n([0, r]^d) for the SE kernel grows no faster, up to a constant."""
+    require_positive(n=n, d=d, r=r)
+    return float(r**d * log(n) ** (d + 1))
 
 
-def growth_matern(n: float, d: int, nu: float) -> float:
-    """n^{d(d+1)/(2ν + d(d+1))} log n: the same for the Matérn kernel."""
-    require_positive(n=n, d=d, nu=nu)
-    return float(n ** (d * (d + 1) / (2 * nu + d * (d + 1))) * log(n))
+def growth_matern(n: float, d: int, nu: float, r: float = 1.0) -> float:
+    """r^d n^{d(d+1)/(2ν + d(d+1))} log n: the same for the Matérn kernel."""
+    require_positive(n=n, d=d, nu=nu, r=r)
+    return float(r**d * n ** (d * (d + 1) / (2 * nu + d * (d + 1))) * log(n))
 
 
 def _require_empty(model: Model, noise: float) -> int:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from mfopt.errors import InputError
-from mfopt.regret import simple_regret
+from mfopt.regret import best_observed, cumulative_regret, regret_at, simple_regret
 
 
 def history(fidelity, y, cost):
@@ -45,3 +45,46 @@ def test_an_empty_history_has_empty_arrays():
 def test_a_direction_must_be_known():
     with pytest.raises(InputError, match='"maximize" or "minimize", got \'up\''):
         simple_regret(history([0], [1.0], [1]), 1.0, "up")
+
+
+# ---------------------------------------------------------------------------------------------- noise
+
+
+def noisy():
+    """Target values above f(x) = 3 − x² by chance, one point queried twice."""
+    told = history([0, 1, 1, 1], [9.0, 3.4, 2.9, 2.8], [1, 10, 10, 10])
+    told.x = np.array([[0.0], [0.5], [0.5], [1.0]])
+    return told
+
+
+def test_noisy_values_are_not_taken_for_f():
+    with pytest.raises(
+        InputError, match=r"function must be given where target values are noisy, got the values 3\.4 and"
+    ):
+        simple_regret(noisy(), 3.0)
+    capital, regret = simple_regret(noisy(), 3.0, function=lambda x: 3.0 - float(x[0]) ** 2)
+    assert capital.tolist() == [1.0, 11.0, 21.0, 31.0]
+    assert regret.tolist() == [np.inf, 0.25, 0.25, 0.25], "never below 0, whatever was observed"
+    total = cumulative_regret(noisy(), 3.0, function=lambda x: 3.0 - float(x[0]) ** 2)[1]
+    assert total.tolist() == [0.0, 0.25, 0.5, 1.5]
+
+
+def test_without_f_there_is_the_best_observed_value_and_nothing_else():
+    assert best_observed(noisy())[1].tolist() == [-np.inf, 3.4, 3.4, 3.4]
+    assert best_observed(noisy(), "minimize")[1].tolist() == [np.inf, 3.4, 2.9, 2.8]
+
+
+def test_values_that_agree_at_a_point_are_f():
+    told = history([0, 0], [2.0, 2.0], [1, 1])
+    told.x = np.zeros((2, 1))
+    assert simple_regret(told, 5.0)[1].tolist() == [3.0, 3.0]
+
+
+def test_the_regret_of_a_recommended_point_is_that_of_f_there():
+    assert regret_at(np.array([0.5]), lambda x: 3.0 - float(x[0]) ** 2, 3.0) == 0.25
+    assert regret_at(np.array([0.5]), lambda x: float(x[0]) ** 2, 0.0, "minimize") == 0.25
+
+
+def test_a_function_needs_points():
+    with pytest.raises(InputError, match="history must tell the points x where a function is given, got none"):
+        simple_regret(history([0], [1.0], [1]), 1.0, function=float)

@@ -78,7 +78,7 @@ def test_the_synthetic_figure_is_of_all_problems_and_methods(asked, unrendered, 
 
 def test_the_cost_study_varies_the_cheap_cost_and_has_gp_ucb_once(asked, unrendered, tmp_path):
     bench.figure("costs", tmp_path, seeds=[0])
-    (cheap, methods, _, _), (_, single, _, _) = asked
+    (_, single, _, _), (cheap, methods, _, _) = asked
     costs = [problems.get(name).costs for name in cheap]
     assert costs[0] == [0.01, 1.0]
     assert costs[-1] == [0.5, 1.0]
@@ -103,9 +103,52 @@ def test_the_histogram_counts_queries_by_value_fidelity_and_origin(asked, unrend
     table = rows(tmp_path / "figures" / "histogram.csv")
     counts = {name: sum(float(row[name]) for row in table) for name in table[0] if "fidelity" in name}
     assert list(counts.values()) == [150, 100, 50, 60, 0, 40]
+    assert {row["method"] for row in table} == {"mf-gp-ucb, mean of 2 runs"}
     target = problems.get("hartmann3").functions[-1]
     value = target(np.vstack([np.random.default_rng(seed).random((400, 3))[200:300] for seed in (0, 1)]))
     assert float(table[0]["fidelity 1 chosen"]) == np.sum(value < 0.5) / 2
+
+
+def test_in_paper_mode_the_methods_are_those_of_the_paper_and_run_as_it_has_them(asked, unrendered, tmp_path):
+    bench.figure("synthetic", tmp_path, seeds=[4], mode="paper")
+    assert [names for names, *_ in asked] == [[name] for name in (*problems.SYNTHETIC[:-1], "hartmann6:delta=0.1")]
+    strategies = ("mf-gp-ucb", "gp-ucb", "gp-ei", "mf-naive", "mf-sko")
+    assert set(asked[0][1]) == {f"{name}:mode=paper" for name in strategies} | {"direct"}
+    assert "mf-gp-ucb:initial_capital=1000.0,mode=paper" in asked[-1][1]
+    table = rows(tmp_path / "figures" / "synthetic-paper.csv")
+    assert {row["method"] for row in table} == set(figures.SHOWN)
+
+
+def test_the_default_may_stand_beside_the_paper(asked, unrendered, tmp_path):
+    for name in ("synthetic", "costs", "gamma", "histogram", "bad-approximations"):
+        asked.clear()
+        paths = bench.figure(name, tmp_path, seeds=[0], mode="paper", default=True)
+        assert {path.stem for path in paths} == {f"{name}-paper"}
+        methods = [method for _, chosen, _, _ in asked for method in chosen if method.startswith("mf-gp-ucb")]
+        assert sum("mode=paper" in method for method in methods) == sum(
+            "mode=paper" not in method for method in methods
+        )
+
+
+def test_the_histogram_of_the_paper_counts_the_methods_own_queries(asked, unrendered, tmp_path):
+    bench.figure("histogram", tmp_path, seeds=[0, 1], mode="paper")
+    assert asked == [(["hartmann3"], ["mf-gp-ucb:mode=paper"], [0, 1], 100.0)]
+    table = rows(tmp_path / "figures" / "histogram-paper.csv")
+    counts = {name: sum(float(row[name]) for row in table) for name in table[0] if "fidelity" in name}
+    assert list(counts.values()) == [0, 100, 0, 60, 0, 24], "184 in all"
+
+
+def test_a_figure_of_what_is_finished_runs_nothing(tmp_path):
+    bench.run(["currin"], ["gp-ucb:mode=paper"], [0], 12.0, tmp_path, progress=False)
+    cells = bench.run(
+        ["currin"], ["gp-ucb:mode=paper", "random"], [0, 1], 12.0, tmp_path, progress=False, finished=True
+    )
+    assert [(cell.task.method, cell.task.seed) for cell in cells] == [("gp-ucb:mode=paper", 0)]
+
+
+def test_an_unknown_mode_is_refused(tmp_path):
+    with pytest.raises(InputError, match=r"a figure's mode must be one of practical, paper, got 'fast'"):
+        bench.figure("costs", tmp_path, mode="fast")
 
 
 def test_an_unknown_figure_lists_the_known_ones(tmp_path):

@@ -117,3 +117,15 @@ def test_ascents_that_meet_go_on_as_one():
 def test_bad_arguments_are_refused(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+def test_a_kink_next_to_a_bound_is_reached_by_a_step_that_would_cross_the_bound():
+    """The step of the lower piece leads beyond y = 0, where the other piece is lower; x is at its bound already."""
+    start, heights, slopes = np.array([1.0, 0.03]), np.array([2.46, 2.45]), np.array([[1.6, 0.44], [0.45, -0.63]])
+
+    def pieces(x):
+        return heights[:, None] + slopes @ (x - start).T, np.repeat(slopes[:, None], len(x), axis=1)
+
+    kink = start - [0.0, (heights[0] - heights[1]) / (slopes[0, 1] - slopes[1, 1])]
+    ends, _, _ = climb(pieces, start[None])
+    np.testing.assert_allclose(ends[0], kink, atol=1e-6)

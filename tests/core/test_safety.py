@@ -13,7 +13,20 @@ from unittest.mock import Mock
 import numpy as np
 import pytest
 
-from mfopt_core import GP, Ascent, Direct, Kernel, Tracked, argmax_ucb, mf_ucb, ucb_pieces
+from mfopt_core import (
+    GP,
+    Ascent,
+    Bound,
+    Direct,
+    Kernel,
+    Level,
+    Tracked,
+    argmax_ucb,
+    ascend,
+    choose_apart,
+    divide,
+    mf_ucb,
+)
 
 HUGE = 10**30
 
@@ -21,7 +34,7 @@ PRELUDE = """
 import sys, threading, warnings
 import numpy as np
 from unittest.mock import Mock
-from mfopt_core import GP, Ascent, Direct, Kernel, Tracked, argmax_ucb, mf_ucb, ucb_pieces
+from mfopt_core import GP, Ascent, Bound, Direct, Kernel, Level, Tracked, argmax_ucb, divide, mf_ucb
 from tests.core.fuzzing.arguments import Acting, Normals
 
 warnings.simplefilter("ignore")  # later versions of NumPy warn when a shape is set
@@ -134,20 +147,22 @@ print(gp.sample(points, 5, np.random.default_rng(0)).shape == (5, 1), points.cal
 # -- what changes under way ----------------------------------------------------------------------------------
 
 
-def test_indices_that_another_thread_changes_stay_in_range():
+def test_points_to_remember_that_another_thread_changes_do_no_harm():
     code = """
-import time
-tracked = grown().track(X)
-indices = np.zeros(500_000, dtype=np.intp)  # the last is looked at some milliseconds after the check
+level = Level(grown())
+bound = Bound([level], 1.0, [0.0])
+points = np.random.default_rng(1).random((2000, 2))
 
 def write():
-    time.sleep(0.001)
-    indices[-1] = 10**15
-    time.sleep(0.0005)
-    indices[-1] = 0
+    points[::3] = np.nan
+    points[::5] = 0.25
+    points[::7] = -0.0
+    points[1::2] = 0.75
 
-meanwhile(write, lambda: refused(lambda: tracked.bounds(indices, 1.0, 0.0)), 100)
-print(tracked.bounds(np.arange(40), 1.0, 0.0).shape == (40,))
+for _ in range(30):  # full several times over, so that points give up their slots
+    meanwhile(write, lambda: refused(lambda: bound.recurring(points)), 3)
+    points[:] = np.random.default_rng(_).random((2000, 2))
+print(np.abs(bound.recurring(X) - bound(X)).max() < 1e-9)
 """
     assert run(code) == ["True"]
 
@@ -198,7 +213,9 @@ def reshape():
     points.shape = (3000, 2)
 
 for call in (lambda: mf_ucb(gps, points, 1.0, [0.0, 0.0]),
-             lambda: ucb_pieces(gps, points, 1.0, [0.0, 0.0]),
+             lambda: Bound([Level(gp) for gp in gps], 1.0, [0.0, 0.0]).pieces(points),
+             lambda: Bound([Level(gp) for gp in gps], 1.0, [0.0, 0.0]).recurring(points),
+             lambda: Bound([Level(gps[0])], 1.0, [0.0]).argmax(points),
              lambda: gps[0].track(points),
              lambda: gps[0].posterior(points)):
     meanwhile(reshape, lambda: refused(call, (ValueError, IndexError)), 30)
@@ -279,9 +296,11 @@ def test_an_object_that_only_claims_to_be_a_tracker_or_a_gp_is_refused():
 print(refused(lambda: argmax_ucb([Mock(spec=Tracked)], 1.0, [0.0])))
 print(refused(lambda: argmax_ucb([grown().track(X), Mock(spec=Tracked)], 1.0, [0.0, 0.0])))
 print(refused(lambda: mf_ucb([Mock(spec=GP)], X, 1.0, [0.0])))
-print(refused(lambda: ucb_pieces([Mock(spec=GP)], X, 1.0, [0.0])))
+print(refused(lambda: Bound([Mock(spec=Level)], 1.0, [0.0])))
+print(refused(lambda: Level(Mock(spec=GP)), TypeError))
+print(refused(lambda: divide(Mock(spec=Bound, return_value=None), 2, 10)))
 """
-    assert run(code) == ["True"] * 4
+    assert run(code) == ["True"] * 6
 
 
 def small():
@@ -291,6 +310,7 @@ def small():
 
 
 TRACKED = small().track([[0.1, 0.2], [0.3, 0.4]])
+BOUND = Bound([Level(small())], 1.0, [0.0])
 
 
 @pytest.mark.parametrize(
@@ -298,23 +318,34 @@ TRACKED = small().track([[0.1, 0.2], [0.3, 0.4]])
     [
         lambda n: small().truncate(n),
         lambda n: small().sample([[0.1, 0.2]], n, np.random.default_rng(0)),
-        lambda n: small().track([[0.1, 0.2]], capacity=n),
-        lambda n: Tracked(small(), [[0.1, 0.2]], False, n),
+        lambda n: Tracked(small(), [[0.1, n]]),
         lambda n: small().append([0.1, n], 1.0),
         lambda n: small().append([0.1, 0.2], n),
         lambda n: small().extend([[0.1, n]], [1.0]),
         lambda n: small().extend([[0.1, 0.2]], [n]),
         lambda n: small().extend([[0.1, 0.2]], [1.0], [n]),
         lambda n: small().posterior([[0, n]]),
-        lambda n: TRACKED.bounds([n], 1.0, 0.0),
-        lambda n: TRACKED.bounds([0], n, 0.0),
-        lambda n: TRACKED.bounds([0], 1.0, n),
-        lambda n: TRACKED.add([[0.5, n]]),
+        lambda n: Level(small(), [n]),
+        lambda n: Level(small(), [], n),
+        lambda n: Level(small(), [], 1.0, n),
+        lambda n: Bound([Level(small())], n, [0.0]),
+        lambda n: BOUND([[0.5, n]]),
+        lambda n: BOUND.recurring([[0.5, n]]),
+        lambda n: BOUND.argmax([[0.5, n]]),
+        lambda n: BOUND.argmax([[0.5, 0.5]], [n, n]),
+        lambda n: divide(BOUND, n, 10),
+        lambda n: divide(BOUND, 2, n),
+        lambda n: ascend(BOUND, [[0.5, n]], 1.0),
+        lambda n: ascend(BOUND, [[0.5, 0.5]], n),
+        lambda n: ascend(BOUND, [[0.5, 0.5]], 1.0, False, n),
+        lambda n: choose_apart([[0.5, n]], [0.0], 1, 0.1),
+        lambda n: choose_apart([[0.5, 0.5]], [0.0], n, 0.1),
+        lambda n: choose_apart([[0.5, 0.5]], [0.0], 1, n),
         lambda n: argmax_ucb([TRACKED], n, [0.0]),
         lambda n: argmax_ucb([TRACKED], 1.0, [n]),
         lambda n: argmax_ucb([TRACKED], 1.0, [0.0], [n, n]),
         lambda n: mf_ucb([small()], [[0.1, n]], 1.0, [0.0]),
-        lambda n: ucb_pieces([small()], [[0.1, 0.2]], 1.0, [n]),
+        lambda n: Bound([Level(small())], 1.0, [n]),
         lambda n: Direct(n),
         lambda n: Direct(2, n),
         lambda n: Direct(2).tell([n]),
@@ -337,33 +368,6 @@ def test_integers_that_fit_into_nothing_are_a_value_error(call, sign):
         call(sign * HUGE)
 
 
-@pytest.mark.parametrize(
-    ("indices", "message"),
-    [
-        ([0.5], "indices must be integers, got an array of dtype float64"),
-        ([np.nan], "indices must be integers"),
-        (["0"], "indices must be integers"),
-        ([True, False], "indices must be integers, got an array of dtype bool"),
-        (None, "indices must be integers"),
-        ([[0, 1]], r"indices must have shape \(q,\), got shape \(1, 2\)"),
-        (0, r"indices must have shape \(q,\), got shape \(\)"),
-        (np.array([2**64 - 1], dtype=np.uint64), "indices must be from 0 to 1"),
-        ([2**63], "indices must be from 0 to 1"),
-    ],
-)
-def test_only_integers_are_indices(indices, message):
-    with pytest.raises(ValueError, match=message):
-        TRACKED.bounds(indices, 1.0, 0.0)
-
-
-def test_indices_of_any_integer_type_and_layout_are_accepted():
-    expected = TRACKED.bounds([0, 1, 0], 1.0, 0.0)
-    for kind in (np.int8, np.uint16, np.int32, np.uint64, ">i8"):
-        np.testing.assert_array_equal(TRACKED.bounds(np.array([0, 1, 0], dtype=kind), 1.0, 0.0), expected)
-    np.testing.assert_array_equal(TRACKED.bounds(np.array([0, 9, 1, 9, 0])[::2], 1.0, 0.0), expected)
-    assert TRACKED.bounds([], 1.0, 0.0).shape == (0,)
-
-
 @pytest.mark.parametrize("values", [["1.5"], [None], [1j], "a"])
 def test_values_of_a_search_must_be_real_numbers(values):
     search = Direct(2)
@@ -382,8 +386,6 @@ def test_values_of_a_search_must_be_real_numbers(values):
 def test_negative_counts_are_refused(count):
     with pytest.raises(ValueError, match=f"size must not be negative, got {count}"):
         small().sample([[0.1, 0.2]], count, np.random.default_rng(0))
-    with pytest.raises(ValueError, match=f"capacity must not be negative, got {count}"):
-        small().track([[0.1, 0.2]], capacity=count)
 
 
 def test_a_refused_call_does_not_fix_the_number_of_dimensions():
@@ -392,7 +394,7 @@ def test_a_refused_call_does_not_fix_the_number_of_dimensions():
         lambda: gp.append([0.1, 0.2], 1e200),
         lambda: gp.extend([[0.1, 0.2]], [1e200]),
         lambda: gp.extend([[0.1, 0.2]], [1.0], [-1.0]),
-        lambda: gp.track([[0.1, 0.2]], capacity=2**62),
+        lambda: Bound([Level(gp)], 1.0, [0.0])([[0.1, np.nan]]),
     ):
         with pytest.raises((ValueError, MemoryError)):
             call()

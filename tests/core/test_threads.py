@@ -7,7 +7,7 @@ import time
 import numpy as np
 import pytest
 
-from mfopt_core import GP, argmax_ucb, mf_ucb
+from mfopt_core import GP, Bound, Level, argmax_ucb, mf_ucb
 
 
 def grown(n, seed=0):
@@ -110,22 +110,27 @@ def test_one_gp_used_by_many_threads_gives_only_true_answers():
     assert errors == []
 
 
-def test_points_added_from_several_threads_all_find_their_place():
+def test_points_remembered_from_several_threads_all_find_their_place():
     gp = grown(50)
-    tracked = gp.track(np.empty((0, 3)), capacity=200)
-    points = [np.full((20, 3), 0.05 * k) for k in range(8)]
-    starts, sizes = {}, []
+    level = Level(gp)
+    points = [np.random.default_rng(k).random((20, 3)) for k in range(8)]
+    errors = []
 
-    def add(k):
-        starts[k] = tracked.add(points[k])
-        sizes.append(len(tracked.mean))
+    def remember(k):
+        try:
+            for _ in range(30):
+                assert np.isfinite(Bound([level], 1.0, [0.0]).recurring(points[k])).all()
+        except AssertionError as error:
+            errors.append(error)
 
     threads = [threading.Thread(target=gp.extend, args=(np.random.default_rng(1).random((1500, 3)), np.zeros(1500)))]
-    threads += [threading.Thread(target=add, args=(k,)) for k in range(8)]
+    threads += [threading.Thread(target=remember, args=(k,)) for k in range(8)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert sorted(starts.values()) == list(range(0, 160, 20))
-    mean, _ = gp.posterior(np.array([points[k][0] for k in range(8)]))
-    np.testing.assert_allclose(tracked.mean[[starts[k] for k in range(8)]], mean, atol=1e-9)
+    assert errors == []
+    assert level.remembered == 160
+    bound = Bound([level], 1.0, [0.0])
+    for x in points:
+        np.testing.assert_allclose(bound.recurring(x), bound(x), atol=1e-9)

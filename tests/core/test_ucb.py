@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from mfopt_core import GP, mf_ucb, ucb_pieces
+from mfopt_core import GP, mf_ucb
 
 SIZES = [(1,), (50,), (200, 40), (300, 150, 40), (0, 0), (40, 0), (7, 100, 33, 60)]
 
@@ -50,17 +50,6 @@ def test_the_gradient_is_that_of_the_active_bound(sizes):
         e = step * np.eye(3)[c]
         numeric = (mf_ucb(gps, x + e, 2.0, zetas) - mf_ucb(gps, x - e, 2.0, zetas)) / (2 * step)
         np.testing.assert_allclose(gradient[smooth, c], numeric[smooth], rtol=1e-4, atol=1e-4)
-
-
-@pytest.mark.parametrize("sizes", SIZES)
-def test_the_pieces_are_the_bounds_and_their_gradients(sizes):
-    gps = make(sizes)
-    zetas = 0.2 * np.arange(len(sizes))[::-1]
-    x = np.random.default_rng(9).random((50, 3))
-    values, slopes = ucb_pieces(gps, x, 2.0, zetas)
-    np.testing.assert_allclose(values, bounds(gps, x, 2.0, zetas), atol=1e-12)
-    for m, gp in enumerate(gps):
-        np.testing.assert_allclose(slopes[m], mf_ucb([gp], x, 2.0, [0.0], grad=True)[1], atol=1e-10)
 
 
 def test_where_the_function_is_known_the_gradient_is_finite():

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 from mfopt_plugins.strategies.mf_gp_ucb import MFGPUCB
+from mfopt_plugins.strategies.ucb.departures import NAMES
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "defaults.md").read_text(encoding="utf-8")
 
@@ -21,4 +22,9 @@ def test_the_program_of_the_page_runs():
 def test_every_setting_of_the_page_is_one_of_the_strategy():
     settings = set(inspect.signature(MFGPUCB).parameters)
     named = {name for call in re.findall(r"MFGPUCB\(([^)]*)\)", PAGE) for name in re.findall(r"(\w+)=", call)}
-    assert {"coupled", "softened", "doubt", "affine", "initial_capital", "gammas", "beta_factor"} <= named <= settings
+    assert {"mode", "coupled", "doubt", "affine", "initial_capital", "beta_factor"} <= named <= settings
+
+
+def test_the_table_has_every_departure_from_the_paper():
+    listed = re.findall(r"^\| `(\w+)` \|", PAGE, re.MULTILINE)
+    assert sorted(listed) == sorted([*NAMES, "initial_capital"])

@@ -26,12 +26,12 @@ def folder(tmp_path):
 
 
 def test_the_page_has_the_files_it_speaks_of():
-    expected = ["mfopt_shrinking.py", "test_shrinking.py", "pyproject.toml", "use.py", "mfopt_coin.py", "test_coin.py"]
-    expected += ["mfopt_heads.py"]
-    assert list(files()) == expected
+    plugins = ["shrinking", "coin", "optimist", "weighing"]
+    expected = [name for plugin in plugins for name in (f"mfopt_{plugin}.py", f"test_{plugin}.py")]
+    assert sorted(files()) == sorted([*expected, "mfopt_heads.py", "pyproject.toml", "use.py"])
 
 
-@pytest.mark.parametrize("name", ["test_shrinking.py", "test_coin.py"])
+@pytest.mark.parametrize("name", ["test_shrinking.py", "test_coin.py", "test_optimist.py", "test_weighing.py"])
 def test_the_plugins_of_the_page_conform(folder, name):
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", name],
@@ -63,3 +63,21 @@ def test_the_run_of_the_page_works_once_it_is_installed(folder):
     done = subprocess.run([sys.executable, "use.py"], cwd=folder, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("Best(x=array([0.")
+
+
+def test_the_surrogate_of_the_page_takes_its_option_after_a_colon(folder):
+    info = folder / "mfopt_weighing-0.1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: mfopt-weighing\nVersion: 0.1.0\n")
+    (info / "entry_points.txt").write_text("[mfopt.surrogates]\nweighing = mfopt_weighing:Weighing\n")
+    code = (
+        "import mfopt\n"
+        "opt = mfopt.Optimizer([(0.0, 1.0)], [1.0, 5.0], surrogate='weighing:power=3', capital=20.0, rng=0)\n"
+        "while not opt.done:\n"
+        "    trial = opt.ask()\n"
+        "    opt.tell(trial, -((trial.x[0] - 0.3) ** 2))\n"
+        "print(opt.best.y)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=folder, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert float(done.stdout) > -0.1

@@ -1,5 +1,6 @@
 """The scripts in tools/ that stand behind the packaging."""
 
+import json
 import re
 import sys
 import zipfile
@@ -7,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tools import lock, requirements, wheel
+from tools import audit, lock, requirements, wheel
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -45,6 +46,40 @@ def test_the_lock_file_has_one_version_of_every_dependency_for_each_python():
         assert len(here) == len(set(here))
         assert {"numpy", "scipy", "nlopt", "distributed", "psycopg-binary", "ruff", "mypy", "cython"} <= set(here)
     assert not [line for line in lines if "://" in line or " @ " in line]
+
+
+SOUND = {"name": "a", "version": "1", "vulns": []}
+UNKNOWN = {"name": "b", "skip_reason": "Dependency not found on PyPI and could not be audited: b (2)"}
+VULNERABLE = {"name": "c", "version": "3", "vulns": [{"id": "CVE-1"}, {"id": "CVE-2"}]}
+
+
+def test_an_audit_passes_only_if_everything_was_audited_and_nothing_is_vulnerable():
+    assert audit.judge([SOUND]) == []
+    assert audit.judge([SOUND, UNKNOWN, VULNERABLE]) == ["c 3: CVE-1, CVE-2", f"not audited: {UNKNOWN['skip_reason']}"]
+    assert audit.judge([UNKNOWN]) == ["the database knows none of the 1 versions, so nothing was audited"]
+
+
+def test_an_audit_asks_for_every_version_of_the_lock_file():
+    parts = audit.split(["a==1", 'b==1 ; python_version == "3.10"', 'b==2 ; python_version == "3.11"'])
+    assert parts == [["a==1", "b==1"], ["b==2"]]
+
+
+@pytest.mark.parametrize(
+    ("report", "said"),
+    [
+        ("requests.exceptions.ConnectionError: no route", "no route\npip-audit failed, so nothing was audited"),
+        (json.dumps({"dependencies": [UNKNOWN]}), "knows none of the"),
+    ],
+)
+def test_an_audit_without_a_database_says_so_and_fails(tmp_path, monkeypatch, report, said):
+    command = tmp_path / "pip-audit"
+    command.write_text(f"#!/bin/sh\ncat <<'END' >&{1 if report.startswith('{') else 2}\n{report}\nEND\n")
+    command.chmod(0o755)
+    monkeypatch.setattr(audit, "install", lambda: command)
+    monkeypatch.setattr(audit, "ENVIRONMENT", tmp_path)
+    with pytest.raises(SystemExit, match=said) as stopped:
+        audit.main()
+    assert stopped.value.code not in (0, None)
 
 
 @pytest.mark.parametrize(

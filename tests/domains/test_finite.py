@@ -121,7 +121,9 @@ def test_a_million_candidates_are_no_trouble():
         ([["a", float("nan")]], "finite, got"),
         (pd.DataFrame({"c": ["a", np.nan]}), "no missing values, got nan in row 1 of c"),
         (pd.DataFrame({"c": pd.array([1, None], dtype="Int64")}), "(no missing values|finite), got .* in row 1"),
-        (pd.DataFrame({"c": pd.to_datetime(["2020-01-01"])}), "numbers, strings or booleans, got datetime"),
+        (pd.DataFrame({"c": pd.to_datetime(["2020-01-01"])}), "numbers, strings or booleans, got .*datetime"),
+        (np.array(["2020-01-01"], dtype="datetime64[ns]"), "numbers, strings or booleans, got .*datetime"),
+        (np.array([[1]], dtype="timedelta64[ns]"), "numbers, strings or booleans, got .*timedelta"),
         ([[str(k)] for k in range(1001)], "at most 1000 different values, got 1001 in column 0"),
     ],
 )

@@ -47,8 +47,14 @@ def test_maximize_and_minimize_are_functions_with_the_same_documented_arguments(
 
 
 def test_what_ended_a_loop_has_a_name_and_is_a_plain_number_too():
-    assert [int(status) for status in Status] == list(range(6))
-    assert [status.name for status in Status if status.is_regular] == ["CAPITAL", "POINTS", "CALLBACK"]
+    assert [int(status) for status in Status] == list(range(8))
+    assert [status.name for status in Status if status.is_regular] == [
+        "CAPITAL",
+        "POINTS",
+        "CALLBACK",
+        "TARGET",
+        "CONVERGED",
+    ]
     status = go().status
     assert status is Status.CAPITAL
     assert status == 0

@@ -44,7 +44,7 @@ def test_a_study_is_drawn(folder):
     assert cli.main(["plot", "study.db", "--study", "wing", "--out", "run.svg"]) == 0
     text = written(folder / "run.svg")
     for label in (
-        "best so far",
+        "best observed value",
         "Queries per fidelity",
         "ζ, fidelity 0",
         "γ, fidelity 0",

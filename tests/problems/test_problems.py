@@ -23,7 +23,7 @@ ALL = [*QUICK, "kde"]
 
 
 def test_the_names():
-    assert set(problems.names()) == set(ALL)
+    assert set(problems.names()) == {*ALL, *problems.REAL}
 
 
 def test_an_unknown_name_lists_the_known_ones():

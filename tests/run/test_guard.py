@@ -167,6 +167,7 @@ def maximiser(answer):
             "points at which an acquisition is asked must have shape (3, 2), got (3, 5)",
         ),
         (lambda u, a: a(np.full((1, 2), np.nan)), "points at which an acquisition is asked must be finite, got nan"),
+        (lambda u, a: a(np.zeros(2)), "points at which an acquisition is asked must have shape (q, 2), got (2,)"),
         (quit_, "maximise raised SystemExit"),
     ],
 )

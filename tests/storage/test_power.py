@@ -75,7 +75,7 @@ def cut_everywhere(operations, directory, place, cuts):
     return tried, lost
 
 
-@pytest.mark.parametrize("scenario", ["as usual", "moved on", "log only", "closed", "two", "in bulk"])
+@pytest.mark.parametrize("scenario", ["as usual", "moved on", "log only", "closed", "two", "beside a child", "in bulk"])
 def test_a_power_cut_at_any_operation_costs_nothing_that_was_acknowledged(tmp_path, library, place, scenario):
     directory = tmp_path / "disk"
     directory.mkdir()

@@ -15,7 +15,7 @@ def find_test(suite, start):
 
 
 def test_there_are_enough_mistakes():
-    assert len(MUTANTS) >= 60
+    assert len(MUTANTS) >= 90
 
 
 @pytest.mark.parametrize(("group", "name"), MUTANTS, ids=[f"{group}: {name}" for group, name in MUTANTS])
@@ -31,7 +31,6 @@ def test_a_planted_mistake_is_found(group, name):
 def test_what_the_mistakes_were_planted_in_is_right(group):
     module = GROUPS[group]
     suite = module.Suite()
-    suite.time_limit = 10.0
     for start in sorted({start for _, start in module.MUTANTS.values()}):
         find_test(suite, start)()
 

@@ -9,6 +9,7 @@ import pytest
 from mfopt import Box
 from mfopt.testing import DomainConformance, MaximiserConformance, StrategyConformance, SurrogateConformance
 from tests.optimizer.toys import FixedGP, RandomMaximiser, RandomSearch
+from tests.testing.mutants.strategies import SmallUCB
 
 
 class TestToySurrogate(SurrogateConformance):
@@ -93,3 +94,20 @@ def test_a_wrong_domain_fails(domain, caught_by):
             return domain()
 
     assert caught_by in failing(Suite())
+
+
+class Believer(SmallUCB):
+    """Makes a model at every ask, and adds what failed with the model's own mean: right, if not the only way."""
+
+    def condition(self, model, view):
+        failed = [record.u for record in self.records if record.y is None]
+        blind = np.array([*failed, *(query.u for query in view.pending)])
+        if len(blind):
+            model.extend(blind, model.posterior(blind)[0])
+
+
+class TestBeliever(StrategyConformance):
+    surrogate, maximiser = FixedGP(), RandomMaximiser()
+
+    def strategy(self):
+        return Believer()

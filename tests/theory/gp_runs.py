@@ -73,11 +73,7 @@ class Run:
 
 def run(problem, capital, seed, strategy="mf-gp-ucb"):
     """Known kernel, known noise, no initial design: the algorithm of the theorems."""
-    method = (
-        GPUCB("theory", initial_capital=0.0, delta=DELTA)
-        if strategy == "gp-ucb"
-        else MFGPUCB("theory", initial_capital=0.0, delta=DELTA, xi=problem.xi)
-    )
+    method = GPUCB("theory", delta=DELTA) if strategy == "gp-ucb" else MFGPUCB("theory", delta=DELTA, xi=problem.xi)
     fidelities = [
         mfopt.Fidelity(f"f{m}", cost, zeta, NOISE)
         for m, (cost, zeta) in enumerate(zip(problem.costs, problem.zetas, strict=True))

@@ -228,7 +228,8 @@ SCRIPTS: dict[str, Callable[[Trace], None]] = {
 }
 
 C = Configuration
-THEORY = {"mode": "theory"}
+THEORY = {"mode": "theory", "xi": 1.0, "a": 1.0, "b": 1.0}
+PAPER = {"mode": "paper"}
 CONFIGURATIONS: dict[str, Configuration] = {
     # the default, by number of fidelities, domain and course of events
     "default-1": C(fidelities=1),
@@ -303,12 +304,16 @@ CONFIGURATIONS: dict[str, Configuration] = {
     "theory-3": C(options=THEORY, zetas=(0.6, 0.3, None), fidelities=3, script="pending"),
     "theory-finite": C(options=THEORY, zetas=(0.3, None), domain="finite"),
     "theory-design": C(options={**THEORY, "initial_capital": 24.0, "xi": 0.5}, zetas=(0.3, None)),
+    "paper": C(options={**PAPER, "initial_capital": 60.0}),
+    "paper-3": C(options={**PAPER, "initial_capital": 100.0}, fidelities=3, script="pending"),
+    "paper-finite": C(options={**PAPER, "initial_capital": 60.0}, domain="finite", script="resumed"),
     # the other strategies
     "gp-ucb": C(strategy="gp-ucb"),
     "gp-ucb-finite": C(strategy="gp-ucb", domain="finite", fidelities=1),
     "gp-ucb-failing": C(strategy="gp-ucb", script="failing", domain="box3", fidelities=3),
     "gp-ucb-pending": C(strategy="gp-ucb", script="pending", capital=400.0),
-    "gp-ucb-theory": C(strategy="gp-ucb", options=THEORY),
+    "gp-ucb-theory": C(strategy="gp-ucb", options={"mode": "theory", "a": 1.0, "b": 1.0}),
+    "gp-ucb-paper": C(strategy="gp-ucb", options=PAPER, fidelities=1),
     "gp-ucb-resumed": C(strategy="gp-ucb", script="resumed", surrogate="matern"),
     "gp-ei": C(strategy="gp-ei"),
     "gp-ei-noise": C(strategy="gp-ei", noise=0.3, script="pending"),

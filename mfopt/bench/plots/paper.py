@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from os import PathLike
 from typing import Any
@@ -11,7 +11,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from mfopt import problems
-from mfopt.bench.plots.curves import choose_styles, describe_problem, draw_panel
+from mfopt.bench.plots.curves import describe_problem, draw_panel
 from mfopt.bench.plots.files import save
 from mfopt.bench.report import Series
 from mfopt.protocols import Array
@@ -19,13 +19,19 @@ from mfopt.protocols import Array
 _FIDELITIES = ("#ccaa33", "#4477aa", "#cc3311")  # the target is the last, whatever their number
 
 
-def plot_histogram(edges: Array, counts: Array, title: str, paths: Iterable[str | PathLike[str]]) -> None:
-    """Bars of the number of queries by the target's value, a colour per fidelity.
+def plot_histogram(edges: Array, counted: Mapping[str, Array], paths: Iterable[str | PathLike[str]]) -> None:
+    """Bars of the number of queries by the target's value, a colour per fidelity, a panel per method.
 
-    `counts` is (M, 2, bins): queries of the initial design, drawn pale, and queries that the method chose, on top.
+    Counts are (M, 2, bins): queries of the initial design, drawn pale, and queries that the method chose, on top.
     """
-    figure = Figure(figsize=(7.6, 4.0), layout="constrained")
-    axes: Any = figure.subplots()
+    figure = Figure(figsize=(7.6 * len(counted), 4.0), layout="constrained")
+    panels: Any = figure.subplots(1, len(counted), squeeze=False).ravel()
+    for axes, (label, counts) in zip(panels, counted.items(), strict=True):
+        _draw_bars(axes, edges, counts, f"hartmann3: {counts.sum():.0f} queries of {label}")
+    save(figure, paths)
+
+
+def _draw_bars(axes: Any, edges: Array, counts: Array, title: str) -> None:
     fidelities, _, bins = counts.shape
     width = 0.8 / fidelities
     for m, (initial, chosen) in enumerate(counts):
@@ -35,16 +41,19 @@ def plot_histogram(edges: Array, counts: Array, title: str, paths: Iterable[str 
         axes.bar(at, chosen, width, bottom=initial, color=colour, label=f"fidelity {m + 1}")
     axes.set_xticks(np.arange(bins), [f"{low:.3g}–{high:.3g}" for low, high in pairwise(edges)])
     axes.set_xlabel(rf"$f^{{({fidelities})}}(x)$ of the query")
-    axes.set_ylabel("queries (pale: initial design)")
+    axes.set_ylabel("queries (pale: initial design)" if counts[:, 0].any() else "queries")
     axes.set_ylim(0, 1.06 * counts.sum(axis=1).max(initial=1.0))
     axes.set_title(title, fontsize=10)
     axes.grid(alpha=0.25, axis="y")
     axes.legend()
-    save(figure, paths)
 
 
 def plot_bad_approximation(
-    problem: problems.Benchmark, found: Sequence[Series], paths: Iterable[str | PathLike[str]]
+    problem: problems.Benchmark,
+    found: Sequence[Series],
+    paths: Iterable[str | PathLike[str]],
+    mean: bool,
+    styles: dict[str, tuple[str, str]],
 ) -> None:
     """Two functions of two variables side by side, and the simple regret of the methods."""
     figure = Figure(figsize=(14, 4.6), layout="constrained")
@@ -62,7 +71,7 @@ def plot_bad_approximation(
         axes.set_xlabel(r"$x_1$")
         axes.set_ylabel(r"$x_2$")
     handles: dict[str, Any] = {}
-    draw_panel(regret, [one for one in found if one.cells], False, choose_styles(found), handles)
+    draw_panel(regret, [one for one in found if one.cells], mean, styles, handles)
     regret.set_title(describe_problem(found[0].problem), fontsize=10)
     regret.set_ylabel(r"simple regret $S(\Lambda)$")
     regret.legend(handles.values(), handles.keys(), fontsize=8, loc="center left", bbox_to_anchor=(1.01, 0.5))

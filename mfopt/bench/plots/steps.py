@@ -1,4 +1,4 @@
-"""The step-by-step illustration: six panels, or an animation."""
+"""Illustrations in one dimension: MF-GP-UCB step by step (six panels, or an animation), GP-UCB, challenges."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from mfopt.bench.illustration import Step
+from mfopt.bench.illustration import Challenge, Step
 from mfopt.bench.plots.files import save
+from mfopt.protocols import Array
 
 _FIDELITIES = ("#ccaa33", "#4477aa")
 
@@ -51,6 +52,45 @@ def animate_steps(every: Sequence[Step], path: str | PathLike[str]) -> None:
         return []
 
     FuncAnimation(figure, draw, frames=len(every), blit=False).save(Path(path), writer=PillowWriter(fps=2), dpi=70)
+
+
+def plot_single_step(step: Step, paths: Iterable[str | PathLike[str]]) -> None:
+    """GP-UCB: f, its upper bound, the queries so far (crosses), and the next (a star)."""
+    figure = Figure(figsize=(5.6, 3.6), layout="constrained")
+    axes: Any = figure.subplots()
+    f, bound = step.functions[1], step.bounds[1]
+    axes.plot(step.grid, f, color="black", linewidth=1.8, label="$f$")
+    axes.plot(
+        step.grid, bound, "--", color=_FIDELITIES[1], label=r"$\varphi_t = \mu_{t-1} + \beta_t^{1/2}\sigma_{t-1}$"
+    )
+    values = np.interp(step.queries[1], step.grid, f)
+    axes.plot(step.queries[1], values, "kx", markersize=7, markeredgewidth=2, label=f"queries before t = {step.t}")
+    axes.plot(step.x, bound.max(), "*", color="#cc3311", markersize=14, label=r"$x_t$")
+    axes.set_xlabel("x")
+    axes.set_xlim(0, 1)
+    axes.grid(alpha=0.25)
+    axes.legend(fontsize=8)
+    save(figure, paths)
+
+
+def plot_challenges(x: Array, panels: Sequence[Challenge], paths: Iterable[str | PathLike[str]]) -> None:
+    """f⁽¹⁾, f⁽²⁾ with their maxima, and a set to be searched (green), a panel each."""
+    figure = Figure(figsize=(9.6, 6.4), layout="constrained")
+    every: Any = figure.subplots(2, 2, sharex=True).ravel()
+    for axes, panel in zip(every, panels, strict=True):
+        for m, colour in enumerate(_FIDELITIES):
+            values = panel.functions[m]
+            axes.plot(x, values, color=colour, linewidth=1.8, label=rf"$f^{{({m + 1})}}$")
+            best = int(values.argmax())
+            axes.plot(x[best], values[best], "*", color=colour, markersize=13, markeredgecolor="black")
+        axes.fill_between(x, 0, 1.1, where=panel.inside, color="#117733", alpha=0.18, linewidth=0, label="searched")
+        axes.set_title(panel.title, fontsize=10)
+        axes.set_ylim(0, 1.1)
+        axes.grid(alpha=0.25)
+    every[0].legend(fontsize=9)
+    for axes in every[2:]:
+        axes.set_xlabel("x")
+    save(figure, paths)
 
 
 def _draw_step(above: Any, below: Any, step: Step, good: bool) -> None:

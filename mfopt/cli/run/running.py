@@ -11,10 +11,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from mfopt import loop
+from mfopt.checks import seconds
 from mfopt.cli._shared import check_picture
 from mfopt.cli.command import ExitCode
 from mfopt.cli.problem_file import ProblemFile, load
-from mfopt.cli.run.arguments import read_options
+from mfopt.cli.run.arguments import read_capital, read_options
 from mfopt.cli.run.opening import open_optimizer
 from mfopt.cli.run.summary import announce, print_json, print_result
 from mfopt.errors import InputError, MfoptError
@@ -37,13 +38,18 @@ def run(arguments: argparse.Namespace) -> ExitCode:
         check_picture(arguments.plot)
     problem = load(arguments.problem)
     options = {**problem.options, **read_options(arguments)}
+    options["capital"] = read_capital(options.get("capital"), options.get("cost"))
     rules = as_rules(
         len(problem.fidelities),
         options.get("limits"),
         options.get("timeout"),
         options.get("retries", 0),
-        arguments.time_limit,
+        None if arguments.time_limit is None else seconds(arguments.time_limit, "--time-limit"),
         "record",
+        options.get("cost"),
+        arguments.target,
+        arguments.stop,
+        arguments.tolerance,
     )
     optimizer = open_optimizer(problem, options, arguments)
     watch = _Watch(arguments.give_up)

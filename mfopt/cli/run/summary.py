@@ -22,7 +22,8 @@ def announce(optimizer: Optimizer, resumed: bool) -> None:
     """One line on stderr: what is about to be run."""
     ends = "no limit" if optimizer.capital is None else f"{optimizer.capital:g}"
     told = f", {len(optimizer.history)} told and {len(optimizer.pending)} pending before" if resumed else ""
-    costs = " + ".join(f"{cost:g}" for cost in optimizer.costs)
+    known = optimizer.fidelities[0].cost is not None
+    costs = " + ".join(f"{cost:g}" for cost in optimizer.costs) if known else "to be learnt"
     print(f"{optimizer.direction}: costs {costs}, capital {ends}, seed {optimizer.seed}{told}", file=sys.stderr)
 
 
@@ -39,6 +40,8 @@ def print_json(optimizer: Optimizer, result: OptimizeResult) -> None:
         "recommended": as_dict(result.recommended),
         "message": result.message,
         "spent": result.spent,
+        "costs": [{"cost": one.cost, "factor": one.factor, "told": one.told} for one in result.costs],
+        "expected_gain": result.expected_gain,
         "queries": result.nfev_at,
         "pending": len(optimizer.pending),
         "seed": optimizer.seed,
@@ -59,6 +62,11 @@ def print_result(optimizer: Optimizer, result: OptimizeResult, picture: str | No
     names = [fidelity.name for fidelity in optimizer.fidelities]
     queries = ", ".join(f"{count} at {escape(name)}" for name, count in zip(names, result.nfev_at, strict=True))
     print(f"queries  {queries}; spent {result.spent:g}")
+    if any(one.told for one in result.costs):
+        costs = [f"{one} at {escape(name)}" for name, one in zip(names, result.costs, strict=True)]
+        print(f"costs    {', '.join(costs)}")
+    if result.expected_gain is not None:
+        print(f"gain     {result.expected_gain:.3g} expected of the rest of the capital")
     if result.failures:
         print(f"failed   {len(result.failures)}, the last ones:")
         for failure in result.failures[-_SHOWN:]:

@@ -13,8 +13,9 @@ from collections.abc import Callable
 
 import numpy as np
 
+import mfopt_core
 from mfopt.protocols import Array, BoolArray
-from mfopt_plugins.maximisers.polish import Pieces, ascend
+from mfopt_plugins.maximisers.polish import Pieces
 
 _TIMES = 12
 _STEP = 1e-3  # of a probe, in the cube
@@ -47,7 +48,7 @@ def slide(
             break
         for depth in _DEPTHS:
             inside = np.where(held, np.rint(best), np.clip(best - depth * normal, 0.0, 1.0))
-            along, _ = ascend(_without(pieces, normal, free), inside[None], spread)
+            along, _ = mfopt_core.ascend(_without(pieces, normal, free), inside[None], spread)
             # Where the boundary is curved the whole way may go too far: half of it is tried too.
             ways = np.array([along[0], 0.5 * (inside + along[0])])
             ends = _push(contains, ways, normal, 2.0 * depth)

@@ -10,20 +10,22 @@ from mfopt.hooks import FullAcquisition, with_defaults
 from mfopt.protocols import Acquisition, Array, Domain
 from mfopt_plugins.maximisers.grid import Grid
 from mfopt_plugins.maximisers.mixed import refine
-from mfopt_plugins.maximisers.polish import polish
+from mfopt_plugins.maximisers.polish import ROUNDS, polish
 
 _ALL_CORNERS = 7  # up to this dimension all 2^dim corners are looked at
-_EVALUATIONS, _ASCENTS = 6_000_000, 6_000  # number of either times rows of the largest model: what it may cost
+# Numbers of these times rows of the largest model: what it may cost.
+_EVALUATIONS, _ASCENTS, _ROUNDS = 3_000_000, 6_000, 120_000
+_LEAST_ROUNDS = 12  # of an ascent, however many rows there are
 _SEED = 0  # of the random points that join the candidates: the same at every ask, so that they can be remembered
 
 
 class Direct:
-    """DIRECT (Jones et al. 1993; mfopt_core.Direct), every round one batched evaluation, then polish.
+    """DIRECT (Jones et al. 1993; mfopt_core.Direct), every round one batched evaluation, then ascents.
 
     budget   evaluations of the global search; by default 100 dim + 2t, at most 2000
     climbs   gradient ascents, run at once from the best candidates that are apart; by default 6 + dim
-             Of both there are fewer (at least 300 and 3) where the acquisition counts thousands of rows
-             (hooks.CountsRows).
+             Of both there are fewer (at least 300 and 3), and ascents are shorter, where the acquisition counts
+             thousands of rows (hooks.CountsRows).
 
     A few random points of X join the candidates, so that an X too thin for the centres of rectangles has some, and so
     do corners, where no centre ever lies and where uncertainty, and with it an upper bound, often is largest. All these
@@ -46,32 +48,40 @@ class Direct:
             return np.array(domain.points[full.argmax(domain.points, None)])
         if self._grid is None or self._grid.domain is not domain:
             self._grid = Grid(domain)
-        grid, mixed = self._grid, self._grid.mixed
-        dim = len(grid.blocks)
-        search = mfopt_core.Direct(dim)
-        rows = max(1, full.rows)
+        grid = self._grid
+        rows, dim = max(1, full.rows), len(grid.blocks)
         budget = self._budget or min(100 * dim + 2 * t, 2000, max(300, _EVALUATIONS // rows))
-        placed = [np.empty((0, domain.dim))]
-        while len(search) <= budget:
-            centres = search.centres()
-            if len(centres) == 0:
-                break
-            points = grid.place(centres) if mixed else centres
-            placed.append(points)
-            inside = grid.contains(points) if mixed else domain.contains(points)
-            values = np.full(len(centres), -np.inf)
-            if inside.any():
-                values[inside] = full.recurring(points[inside])
-            search.tell(values)
-        _, values = search.seen()
-        feasible = values > -np.inf
-        others = grid.scattered if mixed else scatter(domain)
-        points = np.vstack([np.vstack(placed)[feasible], others])
-        values = np.concatenate([values[feasible], full.recurring(others)])
         climbs = self._climbs or min(6 + dim, max(3, _ASCENTS // rows))
-        if mixed or grid.constrained:
-            return refine(full, grid, points, values, climbs)
-        return polish(full, domain, points, values, climbs)
+        points, values = _divide(full, grid, budget)
+        others = grid.scattered if grid.mixed else scatter(domain)
+        points, values = np.vstack([points, others]), np.concatenate([values, full.recurring(others)])
+        rounds = min(ROUNDS, max(_LEAST_ROUNDS, _ROUNDS // rows))
+        if not (grid.mixed or grid.constrained):
+            found = polish(full, None, points, values, climbs, rounds)
+            if domain.contains(found[None])[0]:
+                return found
+        return refine(full, grid, points, values, climbs, rounds)
+
+
+def _divide(acquisition: FullAcquisition, grid: Grid, budget: int) -> tuple[Array, Array]:
+    """DIRECT's centres in X and the values there; a bound of the core over a whole cube is evaluated in the core."""
+    dim = len(grid.blocks)
+    if not (grid.mixed or grid.constrained):
+        function = acquisition if isinstance(acquisition, mfopt_core.Bound) else acquisition.recurring
+        return mfopt_core.divide(function, dim, budget)
+    placed: list[Array] = []
+
+    def recurring(centres: Array) -> Array:
+        placed.append(grid.place(centres))
+        inside = grid.contains(placed[-1])
+        values = np.full(len(centres), -np.inf)
+        if inside.any():
+            values[inside] = acquisition.recurring(placed[-1][inside])
+        return values
+
+    _, values = mfopt_core.divide(recurring, dim, budget)
+    feasible = values > -np.inf
+    return np.vstack(placed)[feasible], values[feasible]
 
 
 def scatter(domain: Domain) -> Array:

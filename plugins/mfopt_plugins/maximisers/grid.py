@@ -27,7 +27,7 @@ _PROBES = 256
 _SAMPLES, _CORNERS = 2000, 512
 _FINE = 2**15
 _CELLS = 3  # of an interval
-_SCAN = np.linspace(0.0, 1.0, 6)  # values of a number that are tried
+_SCAN = np.linspace(0.0, 1.0, 6)  # values of a number that are tried together with a change of another parameter
 _SEED = 0
 _KNOWN = 100_000  # points, or combinations of discrete values, that are remembered
 _STEPS = 2.0 ** -np.arange(1, 21)  # by which a rounded parameter is moved that has no list of values
@@ -184,13 +184,13 @@ class Grid:
         return list(np.indices(counts).reshape(len(counts), -1))
 
     def switch(self, v: Array) -> Array:
-        """Every row with each parameter changed: to each of its listed values; by steps up and down and to its ends; a
-        number to a few places of its interval and to the other side.
+        """Every row with each discrete parameter changed: to each of its listed values; by steps up and down and to its
+        ends.
 
         Where the listed values have few combinations, every row with each of them.
         """
         moved, single = [v[:0]], self.rounded if self.combinations is not None else self.listed + self.rounded
-        for block in single + self.real:
+        for block in single:
             values = self._values(v, block)  # (q, number, width)
             rows = np.repeat(v, values.shape[1], axis=0)
             rows[:, block.coordinates] = values.reshape(len(rows), -1)
@@ -201,6 +201,13 @@ class Grid:
                 rows[:, block.coordinates] = np.tile(_levels(block)[index], (len(v), 1))
             moved.append(rows)
         return np.vstack(moved)
+
+    def lines(self, v: Array, places: Array, blocks: list[Block]) -> Array:
+        """Every row with each of these ordered parameters at each of the places, (q, parameters, places, dim)."""
+        rows = np.tile(v[:, None, None, :], (1, len(blocks), len(places), 1))
+        for j, block in enumerate(blocks):
+            rows[:, j, :, block.start] = places
+        return self.round(rows.reshape(-1, v.shape[1])).reshape(rows.shape)
 
     def switch_pairs(self, v: Array, most: int, rng: np.random.Generator) -> Array:
         """One row (1, dim) with two parameters changed at once; at most so many, drawn at random."""

@@ -3,7 +3,8 @@
     1. The best candidates that are apart are ascended from, with all discrete parameters at their values, except that
        integers with many values move with the numbers and are rounded at the end.
     2. The parameters of the best points are changed one at a time, discrete ones to all of their values (where all
-       values have few combinations, to every combination), and two parameters of the best point at once. Of what was
+       values have few combinations, to every combination), numbers to the tops of the line through the point, which
+       is looked at more closely for the best point; and two parameters of the best point at once. Of what was
        not visited, what is below the best by less than ascents have gained so far is ascended from as in step 1, then
        once more with all discrete parameters at their values; and so on until nothing improves.
     3. Where X has constraints, the ascents so far were short. The best points are ascended from to the end, and moved
@@ -17,15 +18,17 @@ from __future__ import annotations
 
 import numpy as np
 
+import mfopt_core
 from mfopt.hooks import FullAcquisition, row_keys
-from mfopt.protocols import Array, BoolArray, Domain
+from mfopt.protocols import Array, BoolArray
 from mfopt_plugins.maximisers.boundary import slide
 from mfopt_plugins.maximisers.grid import Grid
-from mfopt_plugins.maximisers.polish import ROUNDS, Pieces, ascend, choose_apart, pieces_within, polish
+from mfopt_plugins.maximisers.polish import CLOSER, ROUNDS, Pieces, mask_outside, polish
 
 _ROUNDS = 12  # of step 2, at most
 _EXPANDED = 16  # points whose parameters are changed in a round
 _FAR = 0.5  # in some coordinate: between starts that are far apart
+_LINE, _FINE_LINE = np.linspace(0.0, 1.0, 7), np.linspace(0.0, 1.0, 33)  # places of a number that are looked at
 _SLIDES = 2  # points that are moved along the boundary of X
 _NEAR = 600  # candidates from which starts are chosen that need not be far apart
 _BEST = 1000  # candidates that are looked at: to start from, and to lend values to parameters at rest
@@ -53,8 +56,8 @@ class MixedSearch:
         order = np.argsort(-values, kind="stable")
         best = candidates[order[:_BEST]]
         # Starts near each other find the best place among good ones, starts far apart find the good ones.
-        near = choose_apart(best[:_NEAR], values[order[:_NEAR]], self._climbs)
-        far = choose_apart(best, values[order[:_BEST]], self._climbs, _FAR)
+        near = best[mfopt_core.choose_apart(best[:_NEAR], values[order[:_NEAR]], self._climbs, CLOSER)]
+        far = best[mfopt_core.choose_apart(best, values[order[:_BEST]], self._climbs, _FAR)]
         v = grid.fill(_distinct(np.vstack([near, far])), best)
         v, heights = self.ascend(v, relaxed=bool(grid.rounded))
         if not heights.max() >= values[order[0]]:  # rounding may lose
@@ -80,11 +83,14 @@ class MixedSearch:
             if not order and best == paired:
                 break
             expanded.update(order)
-            moved = grid.switch(v[order]) if order else v[:0]
-            if best != paired and len(grid.blocks) > 1:
-                moved = np.vstack([moved, grid.switch_pairs(v[best : best + 1], _PAIRS, rng)])
+            moved = [grid.switch(v[order]), self._find_tops(v[order], heights[order], _LINE)] if order else [v[:0]]
+            if best != paired:
+                one = slice(best, best + 1)
+                moved.append(self._find_tops(v[one], heights[one], _FINE_LINE))
+                if len(grid.blocks) > 1:
+                    moved.append(grid.switch_pairs(v[one], _PAIRS, rng))
             paired = best
-            fresh, before = self._choose(moved, heights[best] - hope)
+            fresh, before = self._choose(np.vstack(moved), heights[best] - hope)
             if len(fresh):
                 # The best point is a rival of the others, so that ascents which cannot reach it are given up.
                 starts = np.vstack([v[best], self._relax(fresh, before) if grid.rounded else fresh])
@@ -95,6 +101,32 @@ class MixedSearch:
                 gained = max(gained, float((values[1:] - before).max()))
                 hope = min(hope, max(gained, _LEAST_HOPE * self._spread))
         return v, heights
+
+    def _find_tops(self, v: Array, heights: Array, line: Array) -> Array:
+        """The rows with one number changed to where φ is higher than at the places of the line next to it.
+
+        On a fine line integers are looked at as numbers are. Constraints may hide a top: where there are any, all
+        places of a coarse line are taken.
+        """
+        grid = self._grid
+        blocks = grid.real + (grid.rounded if line is _FINE_LINE else [])
+        if not blocks:
+            return v[:0]
+        rows = grid.lines(v, line, blocks)
+        flat = rows.reshape(-1, v.shape[1])
+        if grid.constrained and line is _LINE:
+            return flat
+        values = self._acquisition(grid.point(flat)).reshape(rows.shape[:3])
+        # The row itself is one of the places: its own hill is not a new one.
+        columns = [block.start for block in blocks]
+        at = np.concatenate([np.broadcast_to(line, values.shape), v[:, columns, None]], axis=2)
+        own = np.broadcast_to(heights[:, None, None], (*values.shape[:2], 1))
+        order = np.argsort(at, axis=2, kind="stable")
+        along = np.take_along_axis(np.concatenate([values, own], axis=2), order, axis=2)
+        padded = np.pad(along, ((0, 0), (0, 0), (1, 1)), constant_values=-np.inf)
+        top = np.empty(along.shape, dtype=np.bool_)
+        np.put_along_axis(top, order, (along > padded[:, :, :-2]) & (along >= padded[:, :, 2:]), axis=2)
+        return flat[top[:, :, :-1].ravel()]
 
     def _relax(self, v: Array, values: Array) -> Array:
         """Rows that ascents lead to which move rounded parameters too; those with these values that lose stay."""
@@ -140,7 +172,8 @@ class MixedSearch:
         rounds = rounds or (_ROUGH if grid.constrained else ROUNDS)
         u, movable, values = grid.point(v), grid.movable(v, relaxed), None
         if movable.any():
-            ends, values = ascend(self._pieces(u, movable, relaxed), u, self._spread, ended, rounds)
+            pieces, again = self._pieces(u, movable, relaxed), rounds == ROUNDS
+            ends, values = mfopt_core.ascend(pieces, u, self._spread, ended, rounds, again)
             v = grid.round(np.where(movable, ends, v))
             u = grid.point(v)
         if values is None or relaxed:
@@ -189,30 +222,32 @@ def _distinct(u: Array) -> Array:
     return u[_first_rows(u)]
 
 
-def refine(acquisition: FullAcquisition, grid: Grid, candidates: Array, values: Array, climbs: int) -> Array:
-    """A point of X at least as good as the best of `candidates` (q, dim), which lie in X and have these values."""
-    if not grid.mixed:
-        found = polish(acquisition, grid.domain, candidates, values, climbs)
-        return _slide_box(acquisition, grid.domain, found, float(np.ptp(values))) if grid.constrained else found
-    found = _search(acquisition, grid, candidates, values, climbs)
+def refine(
+    acquisition: FullAcquisition, grid: Grid, candidates: Array, values: Array, climbs: int, rounds: int = ROUNDS
+) -> Array:
+    """A point of X at least as good as the best of `candidates` (q, dim), which lie in X and have these values.
+
+    Where all parameters are numbers an ascent has at most so many rounds.
+    """
+    found = _search(acquisition, grid, candidates, values, climbs, rounds)
     if not (grid.constrained or grid.domain.contains(found[None])[0]):
         grid.constrained = True  # points outside X are so rare that none had been seen
         inside = grid.contains(candidates)
-        found = _search(acquisition, grid, candidates[inside], values[inside], climbs)
+        found = _search(acquisition, grid, candidates[inside], values[inside], climbs, rounds)
     return found
 
 
-def _slide_box(acquisition: FullAcquisition, domain: Domain, start: Array, spread: float) -> Array:
-    """Step 3 where all parameters are numbers."""
-    if not spread > 0.0:
-        return start
-    free = np.ones(domain.dim, dtype=np.bool_)
-    return slide(pieces_within(acquisition, domain), domain.contains, start, free, spread)[0]
-
-
-def _search(acquisition: FullAcquisition, grid: Grid, candidates: Array, values: Array, climbs: int) -> Array:
-    """The same for a mixed domain; outside X where the grid is wrongly taken for unconstrained."""
+def _search(
+    acquisition: FullAcquisition, grid: Grid, candidates: Array, values: Array, climbs: int, rounds: int
+) -> Array:
+    """The same; a point outside X where the grid is wrongly taken for unconstrained."""
     spread = float(np.ptp(values))
     if not spread > 0.0:
         return np.array(candidates[int(np.argmax(values))])
-    return MixedSearch(acquisition, grid, climbs, spread).run(candidates, values)
+    if grid.mixed:
+        return MixedSearch(acquisition, grid, climbs, spread).run(candidates, values)
+    if not grid.constrained:
+        return polish(acquisition, None, candidates, values, climbs, rounds)
+    contains, free = grid.domain.contains, np.ones(grid.domain.dim, dtype=np.bool_)
+    found = polish(acquisition, contains, candidates, values, climbs, rounds)
+    return slide(mask_outside(acquisition, contains), contains, found, free, spread)[0]

@@ -82,7 +82,7 @@ class FailureModel:
 
     def __init__(self, observations: Observations, costs: Sequence[float], dim: int) -> None:
         self._observations = observations
-        self._costs = np.array(costs)
+        self._costs = costs
         self._dim = dim
         self.base, self.hope = 0.0, HOPE
         self._seen = 0  # outcomes that the posterior knows
@@ -172,8 +172,9 @@ class FailureModel:
     def _lost(self) -> float:
         """The share of all costs that went to failures."""
         failed = np.bincount([k for _, k in self._observations.failures()], minlength=len(self._costs))
-        lost = float(self._costs @ failed)
-        return lost / (lost + float(self._costs @ self._observations.counts) + _START * float(self._costs[-1]))
+        costs = np.array(self._costs)
+        lost = float(costs @ failed)
+        return lost / (lost + float(costs @ self._observations.counts) + _START * float(costs[-1]))
 
     # ----------------------------------------------------------------------------------------------- state
 

@@ -19,6 +19,7 @@ import numpy as np
 from mfopt.hooks import Rows, Softening
 from mfopt.protocols import SAME, Array, BoolArray, Domain, Query
 from mfopt_plugins.method.kept import count, flag, group, many, mapping, maybe, number
+from mfopt_plugins.method.nearest import NearestRow
 from mfopt_plugins.method.outliers import Outliers
 from mfopt_plugins.method.softening import AsinhSoftening
 
@@ -195,7 +196,7 @@ class Observations(Told):
         self._bounds: list[tuple[Array, int, float]] = []  # point, position, what its value cannot exceed
         self._bounded: list[set[int]] = [set() for _ in self.used]  # rows that are no values but bounds
         self._repeats: list[list[tuple[int, int]]] = [[] for _ in self.used]  # rows with an earlier row at their point
-        self._row_of: dict[bytes, int] = {}
+        self._nearest_row: NearestRow | None = None
 
     def add(self, u: Array, k: int, y: float | None, bound: float | None = None) -> None:
         """Take an outcome at position k; None for a failed one, whose value may be known to be at most `bound`."""
@@ -332,15 +333,11 @@ class Observations(Told):
 
     def rows_of(self, points: Sequence[Array] | Array) -> list[int]:
         """The rows of a finite set that these points are."""
-        if self._points is None:
+        if self._points is None or len(points) == 0:
             return []
-        found = []
-        for u in points:
-            key = u.tobytes()
-            if key not in self._row_of:
-                self._row_of[key] = int(np.argmin(np.abs(self._points - u).max(axis=1)))
-            found.append(self._row_of[key])
-        return found
+        if self._nearest_row is None:  # made when first needed: it takes as long as a look at all rows
+            self._nearest_row = NearestRow(self._points)
+        return [self._nearest_row.find(u) for u in points]
 
     def finished_rows(self, k: int, pending: Sequence[Query]) -> BoolArray:
         """Rows of a finite set that need no further query at position k if it is noiseless.

@@ -8,7 +8,9 @@ refuted by a higher fidelity next to it         rest allows: the cheap fidelity 
 
 Of few values it is hard to tell whether some lie far below. Another fidelity with more values, whose range is known,
 may: of some values the nearest of its own are within its range, while all others are more than HOLD ranges below
-theirs.
+theirs. As it may have a unit and a sign of its own, its values next to the former must take up TYPICAL of its range,
+and the latter must be HOLD times as deep as a straight line through the former leads to within that range; unless they
+are deeper than a unit explains.
 
 A function may well have peaks, so values far above are believed as long as nothing speaks against them, and those of
 the target always. The slope is SLOPE ranges of the rest over the diagonal of the unit cube; the lowest and the highest
@@ -20,13 +22,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from scipy.spatial.distance import cdist
 
 from mfopt.hooks import Rows
 from mfopt.protocols import Array, BoolArray
-from mfopt_plugins.method.tails import GAP, HOLD, Tail, distances
+from mfopt_plugins.method.tails import GAP, HOLD, Tail
 
 SLOPE = 3.0
 AGREEING = 2  # values that must be within another fidelity's range before it tells which ones lie far below
+TYPICAL = 1.0 / 3.0  # of another fidelity's range: what values must take up to tell its unit
+UNITS = 100.0  # ranges of another fidelity: values that are deeper are not put down to its unit
 NEXT_TO = 0.01  # of the unit cube, in every coordinate: how close a value is that may refute another
 
 
@@ -57,7 +62,7 @@ class Outliers:
         changed = False
         for k, (u, y) in enumerate(rows):
             if self._suspect[k]:
-                changed |= self._low[k].judge(u, y, None if self._low[k].decided else self._find_lowest(k, rows))
+                changed |= self._low[k].judge(u, y, self._find_spread(k, rows), self._find_lowest(k, rows))
                 self._suspect[k] = False
             if self._may_be_wrong(k, rows):
                 rest = ~self.find_far(k, y)
@@ -78,11 +83,20 @@ class Outliers:
         if not out.any():
             return y
         points, values = row
-        rest = ~(self.find_refuted(k, values) | self.find_far(k, values))
-        away, values, seen = distances(u[out], points[rest]), values[rest], y.copy()
+        rest = self._find_rest(k, values)
+        away, values, seen = cdist(u[out], points[rest]), values[rest], y.copy()
         reach = SLOPE * float(np.ptp(values)) / np.sqrt(u.shape[1]) * away
         seen[out] = 0.5 * ((values - reach).max(axis=1) + (values + reach).min(axis=1))
         return seen
+
+    def _find_spread(self, k: int, rows: Sequence[Rows]) -> float:
+        """The largest range of another fidelity that has as many values as position k, or more."""
+        others = [y[self._find_rest(j, y)] for j, (_, y) in enumerate(rows) if j != k and len(y) >= len(rows[k][1])]
+        return max((float(np.ptp(y)) for y in others if len(y)), default=0.0)
+
+    def _find_rest(self, k: int, y: Array) -> BoolArray:
+        """Which of these values at position k are no outliers."""
+        return ~(self.find_refuted(k, y) | self.find_far(k, y))
 
     def _find_lowest(self, k: int, rows: Sequence[Rows]) -> float | None:
         """The lowest of position k's values that do not lie far below those of another fidelity; None: all or none."""
@@ -94,9 +108,12 @@ class Outliers:
             points, values = points[rest], values[rest]
             if len(values) < len(y):  # asked where it is good, it knows less of the range than this fidelity itself
                 continue
-            off, size = y - values[np.argmin(distances(u, points), axis=1)], float(np.ptp(values))
-            near, below = np.abs(off) <= size, off < -HOLD * size
-            if (near | below).all() and below.any() and near.sum() >= AGREEING:
+            others, size = values[np.argmin(cdist(u, points), axis=1)], float(np.ptp(values))
+            near, below = np.abs(y - others) <= size, y - others < -HOLD * size
+            if not ((near | below).all() and below.any() and near.sum() >= AGREEING):
+                continue
+            depth, rise, span = y[near].max() - y[below].max(), np.ptp(y[near]), np.ptp(others[near])
+            if depth > UNITS * size or (span > TYPICAL * size and depth > HOLD * size * rise / span):
                 return float(y[near].min())
         return None
 
@@ -104,7 +121,5 @@ class Outliers:
         """Whether a higher fidelity says that values of position k are wrong by more than its own range explains."""
         if self._refuted[k] == 0.0:
             return False
-        higher = [
-            y[~(self.find_refuted(j, y) | self.find_far(j, y))] for j, (_, y) in enumerate(rows) if j > k and len(y)
-        ]
+        higher = [y[self._find_rest(j, y)] for j, (_, y) in enumerate(rows) if j > k and len(y)]
         return self._refuted[k] > GAP * max(float(np.ptp(y)) for y in higher)

@@ -46,13 +46,13 @@ class NaiveStrategy(ABC):
     def start(self, problem: Problem) -> None:
         """Called once, before the first ask."""
         self._target = len(problem.costs) - 1
-        self._cheap = problem.costs[0]
+        cheap = problem.costs[0]
         if problem.capital is None:
             self._budget = self._limit
         else:
-            self._budget = max(1, min(floor(problem.capital / (2 * self._cheap)), self._limit))
+            self._budget = max(1, min(floor(problem.capital / (2 * cheap)), self._limit))
         inner = self._first(problem)
-        capital = problem.capital if self._target == 0 else self._budget * self._cheap
+        capital = problem.capital if self._target == 0 else self._budget * cheap
         inner.start(
             replace(
                 problem,
@@ -66,7 +66,6 @@ class NaiveStrategy(ABC):
         self._random = RandomSearch()
         self._random.start(problem)
         self._inner = inner
-        self._reserve = problem.costs[-1]
         self._asked = 0
         self._points: dict[bytes, tuple[Array, list[float]]] = {}  # of the first fidelity, in the order told
         self._done: set[bytes] = set()  # points that the target was asked for
@@ -76,7 +75,7 @@ class NaiveStrategy(ABC):
         if self._target == 0:
             return self._inner.ask(view)
         if self._asked < self._budget:
-            suggestion = self._ask_first(view, (self._budget - self._asked) * self._cheap)
+            suggestion = self._ask_first(view, (self._budget - self._asked) * view.costs[0])
             if suggestion is not None:
                 return suggestion
         pending = {q.u.tobytes() for q in view.pending if q.fidelity == self._target}
@@ -114,11 +113,11 @@ class NaiveStrategy(ABC):
 
     def _ask_first(self, view: View, remaining: float) -> Suggestion | None:
         """A query of the first fidelity; None when it has none, or a target query could not be paid afterwards."""
-        if self._cheap + self._reserve > view.remaining:
+        if view.costs[0] + view.costs[-1] > view.remaining:
             return None
         pending = tuple(q for q in view.pending if q.fidelity == 0)
         try:
-            suggestion = self._inner.ask(replace(view, remaining=remaining, pending=pending))
+            suggestion = self._inner.ask(replace(view, remaining=remaining, pending=pending, costs=view.costs[:1]))
         except Exhausted:
             return None
         self._asked += 1

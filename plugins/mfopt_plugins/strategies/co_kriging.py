@@ -11,6 +11,7 @@ from mfopt_plugins.method.kept import array, count, group, many
 from mfopt_plugins.strategies.base.cycle import check_initial_capital
 from mfopt_plugins.strategies.base.improvement import DEPTH, improvement_reason
 from mfopt_plugins.strategies.base.joint import JointStrategy
+from mfopt_plugins.strategies.base.manner import Mode, find_manner
 from mfopt_plugins.surrogates.ar1 import AR1
 
 
@@ -26,6 +27,8 @@ class CoKriging(JointStrategy):
     values say, and after the initial design cheap values are not used to explore.
 
     initial_capital  Λ₀ of the initial design; by default see method/design.py. 0 for none.
+    mode             "practical", or "paper": the design, the search and the rest as mf-gp-ucb has them in that mode
+                     (base/manner.py); the model is the method's own.
 
     Differences from the literature: the initial design is the one that all methods share; incumbents, pending queries
     and the logarithm as in gp-ei; hyper-parameters of all levels are learnt together and not level by level.
@@ -33,8 +36,10 @@ class CoKriging(JointStrategy):
 
     kind = "co-kriging"
 
-    def __init__(self, initial_capital: float | None = None) -> None:
+    def __init__(self, initial_capital: float | None = None, mode: Mode = "practical") -> None:
         self.initial_capital = check_initial_capital(initial_capital)
+        self.mode: Mode = mode
+        self._manner = find_manner(mode)
         self._climb: list[tuple[Array, int]] = []  # the rest of the present point: where and at which positions
 
     def _own_surrogate(self) -> Surrogate:

@@ -57,7 +57,7 @@ class Direct:
 
     def ask(self, view: View) -> Suggestion:
         """The next query. Raises Exhausted when no useful query is left."""
-        cost = self._problem.costs[-1]
+        cost = view.costs[-1]
         if view.remaining < cost:
             raise Exhausted(
                 f"a target query must be payable, it costs {cost}, got {view.remaining} remaining", "capital"

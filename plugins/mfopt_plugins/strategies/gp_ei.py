@@ -6,6 +6,7 @@ from mfopt.protocols import Acquisition, Model
 from mfopt_plugins.method.improvement import ExpectedImprovement
 from mfopt_plugins.strategies.base.cycle import check_initial_capital
 from mfopt_plugins.strategies.base.improvement import ImprovementStrategy
+from mfopt_plugins.strategies.base.manner import Mode, find_manner
 
 
 class GPEI(ImprovementStrategy):
@@ -14,6 +15,7 @@ class GPEI(ImprovementStrategy):
         x_t = argmax E max(0, f(x) − y*) = argmax σ h((μ − y*)/σ),   h(z) = φ(z) + z Φ(z)
 
     initial_capital  Λ₀ of the initial design, all spent at the target; by default see method/design.py. 0 for none.
+    mode             "practical", or "paper": everything else as mf-gp-ucb has it in that mode (base/manner.py)
 
     Differences from the literature: the logarithm is maximised, which is the same point but has a gradient far from
     the incumbent too; y* is the best value observed only where the target is noiseless, otherwise the best posterior
@@ -22,8 +24,10 @@ class GPEI(ImprovementStrategy):
 
     kind = "expected improvement"
 
-    def __init__(self, initial_capital: float | None = None) -> None:
+    def __init__(self, initial_capital: float | None = None, mode: Mode = "practical") -> None:
         self.initial_capital = check_initial_capital(initial_capital)
+        self.mode: Mode = mode
+        self._manner = find_manner(mode)
 
     def _acquisition(self, model: Model, best: float, unit: float) -> Acquisition:
         return ExpectedImprovement(model, best, unit)

@@ -6,6 +6,7 @@ from mfopt.hooks import blocks_of
 from mfopt.protocols import Problem, Strategy
 from mfopt_plugins.method.design import initial_counts
 from mfopt_plugins.strategies._naive import LIMIT, NaiveStrategy
+from mfopt_plugins.strategies.base.manner import Mode, find_manner
 from mfopt_plugins.strategies.gp_ucb import GPUCB
 
 
@@ -20,16 +21,20 @@ class MFNaive(NaiveStrategy):
 
     limit        most queries of the first part; the paper has 500.
     beta_factor  β_t = beta_factor · d log(2t) of GP-UCB.
+    mode         of GP-UCB, "practical" or "paper".
     """
 
-    def __init__(self, limit: int = LIMIT, beta_factor: float = 0.2) -> None:
+    def __init__(self, limit: int = LIMIT, beta_factor: float = 0.2, mode: Mode = "practical") -> None:
         super().__init__(limit)
+        self.mode: Mode = mode
         self._beta_factor = beta_factor
+        self._manner = find_manner(mode)
         GPUCB(beta_factor=beta_factor)  # a bad value is refused here, not at the start
 
     def _first(self, problem: Problem) -> Strategy:
         if len(problem.costs) == 1:
-            return GPUCB(beta_factor=self._beta_factor)
+            return GPUCB(self.mode, beta_factor=self._beta_factor)
         size = None if problem.domain.points is None else len(problem.domain.points)
-        counts = initial_counts(problem.costs, problem.capital, None, len(blocks_of(problem.domain)), size)
-        return GPUCB(initial_capital=counts[0] * problem.costs[0], beta_factor=self._beta_factor)
+        capital = self._manner.choose_initial_capital(None, problem)
+        counts = initial_counts(problem.costs, problem.capital, capital, len(blocks_of(problem.domain)), size)
+        return GPUCB(self.mode, initial_capital=counts[0] * problem.costs[0], beta_factor=self._beta_factor)

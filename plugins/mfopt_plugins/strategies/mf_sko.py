@@ -14,6 +14,7 @@ from mfopt_plugins.method.models import FidelityModels
 from mfopt_plugins.strategies.base.cycle import check_initial_capital
 from mfopt_plugins.strategies.base.improvement import DEPTH, improvement_reason
 from mfopt_plugins.strategies.base.joint import JointStrategy
+from mfopt_plugins.strategies.base.manner import Mode, find_manner
 from mfopt_plugins.surrogates.ar1 import AR1
 
 _NUGGET = 1e-4  # of the range of values: deviation of a noise that is always there, numerically
@@ -96,6 +97,8 @@ class MFSKO(JointStrategy):
     the uncertainty a noisy value removes, and the cost.
 
     initial_capital  Λ₀ of the initial design; by default see method/design.py. 0 for none.
+    mode             "practical", or "paper": the design, the search and the rest as mf-gp-ucb has them in that mode
+                     (base/manner.py); the model is the method's own.
 
     Differences from the literature: the incumbent y* is taken at points queried at the target only (the reference: at
     points of any fidelity, by μ − σ), noiseless ones as observed; a small nugget stands for η_m where values are
@@ -107,8 +110,10 @@ class MFSKO(JointStrategy):
 
     kind = "augmented expected improvement"
 
-    def __init__(self, initial_capital: float | None = None) -> None:
+    def __init__(self, initial_capital: float | None = None, mode: Mode = "practical") -> None:
         self.initial_capital = check_initial_capital(initial_capital)
+        self.mode: Mode = mode
+        self._manner = find_manner(mode)
 
     def _own_surrogate(self) -> Surrogate:
         return AR1(rho=1.0)

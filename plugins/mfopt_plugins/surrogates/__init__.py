@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         SharesKernel,
         SoftensValues,
         TiesScales,
+        VariesLearning,
     )
     from mfopt.protocols import Surrogate
     from mfopt_plugins.surrogates.ar1 import AR1
@@ -34,4 +35,5 @@ if TYPE_CHECKING:
     _share_a_kernel: tuple[SharesKernel, ...] = (SE(), Matern(), SEPython())
     _soften_values: tuple[SoftensValues, ...] = (SE(), Matern(), SEPython())
     _tie_scales: tuple[TiesScales, ...] = (SE(), Matern(), SEPython(), AR1())
+    _vary_learning: tuple[VariesLearning, ...] = (SE(), Matern(), SEPython())
     _describe_options: tuple[DescribesOptions, ...] = (SE(), Matern(), SEPython())

@@ -10,7 +10,7 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from mfopt.hooks import Rows
+from mfopt.hooks import HowToLearn, Rows
 from mfopt.protocols import Array, Model
 from mfopt_plugins.method.softening import AsinhSoftening
 from mfopt_plugins.surrogates.coupled.model import CoupledGP
@@ -54,6 +54,12 @@ class KernelSurrogate(ABC, Generic[Process]):
         """The same surrogate with one length-scale for the coordinates of each group."""
         other = copy(self)
         other._given = self._given.tie(groups)
+        return other
+
+    def vary(self: _Own, isotropic: bool | None, learning: HowToLearn | None) -> _Own:
+        """The same surrogate, learning in this way; None, and whatever is given, stays."""
+        other = copy(self)
+        other._given = self._given.vary(isotropic, learning)
         return other
 
     def options(self) -> Mapping[str, Any]:

@@ -1,4 +1,4 @@
-"""What is given of the hyper-parameters instead of learnt: values, and which length-scales are one."""
+"""What is given of the hyper-parameters instead of learnt: values, which length-scales are one, and how to learn."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from mfopt.errors import InputError
+from mfopt.hooks import HowToLearn
 from mfopt.protocols import Array
 
 
@@ -20,9 +21,18 @@ class Given:
     scale: float | None = None
     mean: float | None = None
     groups: tuple[int, ...] = ()  # by dimension: those of one group have one length-scale; none: each its own
+    isotropic: bool = False  # one length-scale for all dimensions
+    learning: HowToLearn = "map"
 
     @classmethod
-    def check(cls, lengthscale: float | Array | None, scale: float | None, mean: float | None) -> Given:
+    def check(
+        cls,
+        lengthscale: float | Array | None,
+        scale: float | None,
+        mean: float | None,
+        isotropic: bool = False,
+        learning: HowToLearn = "map",
+    ) -> Given:
         """The options of a surrogate; an InputError where one makes no sense."""
         if lengthscale is not None:
             lengthscale = np.atleast_1d(np.asarray(lengthscale, dtype=np.float64))
@@ -32,7 +42,11 @@ class Given:
             raise InputError(f"scale must be positive and finite, got {scale}")
         if mean is not None and not np.isfinite(mean):
             raise InputError(f"mean must be finite, got {mean}")
-        return cls(lengthscale, scale, mean)
+        if not isinstance(isotropic, bool):
+            raise InputError(f"isotropic must be True or False, got {isotropic!r}")
+        if learning not in ("map", "likelihood"):
+            raise InputError(f'learning must be "map" or "likelihood", got {learning!r}')
+        return cls(lengthscale, scale, mean, isotropic=isotropic, learning=learning)
 
     def tie(self, groups: Sequence[int]) -> Given:
         """The same with one length-scale per group of dimensions."""
@@ -40,6 +54,19 @@ class Given:
         if sorted(set(groups)) != list(range(len(set(groups)))):
             raise InputError(f"groups must be numbered from 0 without gaps, got {list(groups)}")
         return replace(self, groups=groups)
+
+    def vary(self, isotropic: bool | None, learning: HowToLearn | None) -> Given:
+        """The same, learnt in this way; None: as it is."""
+        return replace(
+            self,
+            isotropic=self.isotropic if isotropic is None else isotropic,
+            learning=learning or self.learning,
+        )
+
+    @property
+    def flat(self) -> bool:
+        """Whether hyper-parameters have no priors but their limits."""
+        return self.learning == "likelihood"
 
     def broadcast(self, dim: int) -> Given:
         """The same with one length-scale per dimension and all groups; an InputError where their numbers do not fit."""
@@ -54,9 +81,15 @@ class Given:
             raise InputError(f"lengthscale must hold {counts} values, got {size}")
         one_each = self.lengthscale[list(groups)] if size == parameters else np.broadcast_to(self.lengthscale, (dim,))
         # All length-scales are given, so none is learnt for a group: those of a group may differ.
-        return replace(self, lengthscale=one_each.copy(), groups=tuple(range(dim)))
+        return replace(self, lengthscale=one_each.copy(), groups=tuple(range(dim)), isotropic=False)
 
     def options(self) -> dict[str, Any]:
         """The arguments of `check` that give the same, as plain values."""
         lengthscale = None if self.lengthscale is None else self.lengthscale.tolist()
-        return {"lengthscale": lengthscale, "scale": self.scale, "mean": self.mean}
+        return {
+            "lengthscale": lengthscale,
+            "scale": self.scale,
+            "mean": self.mean,
+            "isotropic": self.isotropic,
+            "learning": self.learning,
+        }

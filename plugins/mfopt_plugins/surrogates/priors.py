@@ -29,10 +29,14 @@ def central_hyper(groups: Sequence[int]) -> Hyper:
     return Hyper(np.full(len(groups), _central_lengthscale(groups)), 2.0, 1e-5, 0.0)
 
 
-def lengthscale_part(name: Name, groups: Sequence[int], given: Array | None = None) -> Part:
-    """ℓ_1..d, one entry of θ per group of coordinates; where they are given, each coordinate is its own group."""
-    centre = np.full(max(groups) + 1, _central_lengthscale(groups))
-    return Part(name, centre, 1.2, given=None if given is None else given.tolist(), groups=groups)
+def lengthscale_part(name: Name, groups: Sequence[int], given: Array | None = None, isotropic: bool = False) -> Part:
+    """ℓ_1..d, one entry of θ per group of coordinates; where they are given, each coordinate is its own group.
+
+    An `isotropic` kernel has one entry for all of them.
+    """
+    centre = np.full(1 if isotropic else max(groups) + 1, _central_lengthscale(groups))
+    entries = [0] * len(groups) if isotropic else groups
+    return Part(name, centre, 1.2, given=None if given is None else given.tolist(), groups=entries)
 
 
 def _central_lengthscale(groups: Sequence[int]) -> float:

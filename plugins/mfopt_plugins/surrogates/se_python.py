@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from mfopt.hooks import HowToLearn
 from mfopt.protocols import Array
 from mfopt_plugins.surrogates.base import KernelSurrogate
 from mfopt_plugins.surrogates.given import Given
@@ -13,12 +14,21 @@ class SEPython(KernelSurrogate[PythonGP]):
     """κ(a, b) = scale · exp(−½ Σ_j (a_j − b_j)²/ℓ_j²); each hyper-parameter is learnt unless it is given.
 
     `lengthscale` is in unit coordinates (one value, or one per dimension), `scale` and `mean` in the unit of y.
+
+    isotropic  one length-scale for all coordinates is learnt, instead of one for each.
+    learning   "map": the maximum of the marginal likelihood under weak priors, with a learnt mean, from about 300
+               rows at most. "likelihood": the marginal likelihood alone, from all rows; the mean is that of the values.
     """
 
     def __init__(
-        self, lengthscale: float | Array | None = None, scale: float | None = None, mean: float | None = None
+        self,
+        lengthscale: float | Array | None = None,
+        scale: float | None = None,
+        mean: float | None = None,
+        isotropic: bool = False,
+        learning: HowToLearn = "map",
     ) -> None:
-        super().__init__("se", Given.check(lengthscale, scale, mean))
+        super().__init__("se", Given.check(lengthscale, scale, mean, isotropic, learning))
 
     def make(self, hyper: Hyper) -> PythonGP:
         """A process without data."""

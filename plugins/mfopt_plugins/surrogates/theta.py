@@ -12,20 +12,27 @@ are here.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import inf
 from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from mfopt.protocols import Array
+from mfopt_plugins.surrogates.climb import Function, climb
 
 Name: TypeAlias = str | tuple[str, int]  # of a part; the number tells parts of several levels apart
 # Terms of the log likelihood at θ, which are summed in this order, each with its gradient in θ.
 LogLikelihood: TypeAlias = Callable[[Array], Iterable[tuple[float, Array]]]
 
 AFRESH = 1.5  # growth of the rows after which the previous optimum is not the only start of the next search
+_DRAWS, _KEPT = 24, 3  # starts that are tried where there are no priors, and from how many the search begins
+NOTHING = 0.25  # of log posterior density: hyper-parameters that are worse by less are not worth a change
 _ITERATIONS = 60  # of L-BFGS-B from one start, at most
+_STEPS = 40  # from the previous optimum, at most
+_LEAST = 0.005  # of log posterior density: the search from there ends when less is to be gained
+_FAR = 20.0  # gained: then the previous optimum was no guide, and the centre of the priors is tried too
 _WIDTH = 4.0  # deviations of the prior on either side of its centre, where a part has no limits
 
 
@@ -64,10 +71,21 @@ class Part:
         return slope if self.groups is None else np.bincount(self.groups, slope, len(self.centre)).astype(np.float64)
 
 
-class Layout:
-    """θ as a vector that is made of these parts, in this order."""
+@dataclass(frozen=True)
+class Optimum:
+    """The best θ that was found."""
 
-    def __init__(self, parts: Sequence[Part]) -> None:
+    theta: Array
+    density: float  # the log posterior density there, up to a constant
+    gain: float = inf  # over that of the previous optimum
+    inverse: Array | None = None  # H of climb.py, for the next search
+
+
+class Layout:
+    """θ as a vector that is made of these parts, in this order; if `flat`, without priors within their limits."""
+
+    def __init__(self, parts: Sequence[Part], flat: bool = False) -> None:
+        self._flat = flat
         self._parts = {part.name: part for part in parts}
         ends = np.cumsum([len(part.centre) for part in parts]).tolist()
         self._slices = {part.name: slice(end - len(part.centre), end) for part, end in zip(parts, ends, strict=True)}
@@ -112,6 +130,66 @@ class Layout:
             return [self.centre, self.centre + width * self._sigma * rng.standard_normal(len(self._sigma))]
         return [previous, self.centre] if afresh else [previous]
 
+    def screen_starts(
+        self, likelihood: LogLikelihood, starts: Sequence[Array], rng: np.random.Generator
+    ) -> list[Array]:
+        """The most likely of these starts and of draws from the priors.
+
+        Without priors the likelihood has plateaus, all noise or no correlation at all, from which no ascent leads away.
+        """
+        draws = self.centre + self._sigma * rng.standard_normal((_DRAWS, len(self)))
+        candidates = [np.clip(self.fix(start), self._low, self._high) for start in (*starts, *draws)]
+        values = [sum(term for term, _ in likelihood(theta)) for theta in candidates]
+        order = np.argsort(-np.nan_to_num(values, nan=-np.inf), kind="stable")
+        return [candidates[i] for i in order[:_KEPT]]
+
+    def search(
+        self,
+        likelihood: LogLikelihood,
+        previous: Array | None,
+        inverse: Array | None,
+        afresh: bool,
+        rng: np.random.Generator,
+        width: float = 1.0,
+    ) -> Optimum:
+        """The maximum a posteriori, from where `choose_starts` says.
+
+        From the previous optimum it is climbed to with the H that was found there (`inverse`), which takes a few
+        evaluations where little has changed.
+        """
+        starts = self.choose_starts(previous, afresh, rng, width)
+        if previous is None:
+            return self.find_maximum(likelihood, starts)
+        found = self._climb(likelihood, previous, inverse)
+        far = starts[1:] or ([self.centre] if found.gain > _FAR else [])
+        if far:
+            other = self.find_maximum(likelihood, far)
+            if other.density > found.density:
+                return replace(other, gain=other.density - found.density + found.gain)
+        return found
+
+    def _climb(self, likelihood: LogLikelihood, start: Array, inverse: Array | None) -> Optimum:
+        """The maximum near `start`."""
+        free, low, high = self._free, self._low, self._high
+        theta = np.clip(start, low, high)
+        if not free.any():
+            return Optimum(theta, 0.0, 0.0)
+        function = self._log_posterior(likelihood)
+        if inverse is not None and inverse.shape != (free.sum(), free.sum()):
+            inverse = None  # other entries were given then
+        first = function(theta[free])
+        values = iter([first])  # which the climb asks for first
+        theta[free], density, inverse = climb(
+            lambda entries: next(values, None) or function(entries),
+            theta[free],
+            low[free],
+            high[free],
+            inverse,
+            _STEPS,
+            _LEAST,
+        )
+        return Optimum(theta, density, density - first[0], inverse)
+
     def maximise_posterior(
         self, likelihood: LogLikelihood, starts: Sequence[Array], iterations: int = _ITERATIONS
     ) -> Array:
@@ -119,28 +197,22 @@ class Layout:
 
         Entries that are given stay.
         """
-        return self.find_maximum(likelihood, starts, iterations)[0]
+        return self.find_maximum(likelihood, starts, iterations).theta
 
     def find_maximum(
         self, likelihood: LogLikelihood, starts: Sequence[Array], iterations: int = _ITERATIONS
-    ) -> tuple[Array, float]:
-        """The maximum a posteriori, and the log posterior density there, up to a constant."""
+    ) -> Optimum:
+        """The same, with what else is known of it."""
         from scipy.optimize import minimize  # slow to import, and most asks learn nothing
 
         free, low, high = self._free, self._low, self._high
+        function = self._log_posterior(likelihood)
 
         def negative(entries: Array) -> tuple[float, Array]:
-            theta = low.copy()
-            theta[free] = entries
-            value, slope = self._log_prior(theta)
-            for term, by_theta in likelihood(theta):
-                value += term
-                slope = slope + by_theta
-            if not (np.isfinite(value) and np.isfinite(slope).all()):
-                return 1e25, np.zeros(len(entries))
-            return -value, -slope[free]
+            value, slope = function(entries)
+            return -value, -slope
 
-        best, best_value = low.copy(), np.inf
+        best, best_value, inverse = low.copy(), np.inf, None
         for start in starts if free.any() else []:
             found = minimize(
                 negative,
@@ -151,11 +223,33 @@ class Layout:
                 options={"maxiter": iterations},
             )
             if not found.fun >= best_value:
-                best[free], best_value = found.x, float(found.fun)
-        return best, -best_value
+                best[free], best_value, inverse = (
+                    found.x,
+                    float(found.fun),
+                    np.asarray(found.hess_inv @ np.eye(len(found.x))),
+                )
+        return Optimum(best, -best_value, inf, inverse)
+
+    def _log_posterior(self, likelihood: LogLikelihood) -> Function:
+        """The log posterior density, up to a constant, and its gradient, of the entries that are learnt."""
+
+        def posterior(entries: Array) -> tuple[float, Array]:
+            theta = self._low.copy()
+            theta[self._free] = entries
+            value, slope = self._log_prior(theta)
+            for term, by_theta in likelihood(theta):
+                value += term
+                slope = slope + by_theta
+            if not (np.isfinite(value) and np.isfinite(slope).all()):
+                return -1e25, np.zeros(len(entries))
+            return value, slope[self._free]
+
+        return posterior
 
     def _log_prior(self, theta: Array) -> tuple[float, Array]:
         """The logarithm of the prior density, up to a constant, and its gradient."""
+        if self._flat:
+            return 0.0, np.zeros(len(theta))
         away = theta - self.centre
         if self._precision is None:
             scaled = away / self._sigma

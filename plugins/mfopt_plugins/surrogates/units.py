@@ -37,9 +37,16 @@ class Standard:
         return None if variance is None else variance / self.unit**2
 
     def standardise_given(self, given: Given) -> Given:
-        """What is given, in standard units."""
-        mean = None if given.mean is None else (given.mean - self.offset) / self.unit
+        """What is given, in standard units; without priors the mean is that of the values, 0, unless it is given."""
+        mean = 0.0 if given.flat else None
+        if given.mean is not None:
+            mean = (given.mean - self.offset) / self.unit
         return replace(given, scale=self.standardise_variance(given.scale), mean=mean)
+
+    def standardise_hyper(self, hyper: Hyper) -> Hyper:
+        """Hyper-parameters in standard units."""
+        scale, noise = hyper.scale / self.unit**2, hyper.noise / self.unit**2
+        return Hyper(hyper.lengthscale, scale, noise, (hyper.mean - self.offset) / self.unit)
 
     def restore(self, hyper: Hyper, given: Given, noise: float | None) -> Hyper:
         """Hyper-parameters in the unit of y; what is given, and the known noise, are taken as they are."""

@@ -7,7 +7,21 @@ from collections import Counter
 
 import numpy as np
 
-from mfopt_core import GP, KERNELS, Ascent, Direct, Kernel, Tracked, argmax_ucb, mf_ucb, ucb_pieces
+from mfopt_core import (
+    GP,
+    KERNELS,
+    Ascent,
+    Bound,
+    Direct,
+    Kernel,
+    Level,
+    Tracked,
+    argmax_ucb,
+    ascend,
+    choose_apart,
+    divide,
+    mf_ucb,
+)
 from tests.core.fuzzing.arguments import Acting, Arguments, D, Normals
 from tests.core.fuzzing.world import PROBE
 
@@ -23,7 +37,8 @@ class Calls:
         self.draw = Arguments(rng, shared)
         self.made = Counter()
         self.kinds = [self.grow, self.grow, self.ask_gp, self.ask_gp, self.look, self.use_kernel, self.make]
-        self.kinds += [self.track, self.track, self.bound, self.bound, self.search, self.climb, self.blind, self.act]
+        self.kinds += [self.track, self.bound, self.bound, self.remember, self.remember, self.explore, self.search]
+        self.kinds += [self.climb, self.blind, self.act]
 
     def step(self):
         self.draw.choice(self.kinds)()
@@ -93,27 +108,64 @@ class Calls:
 
     def track(self):
         draw = self.draw
-        gp, tracked, known = draw.choice(self.world.trackers)
-        if draw.chance(0.1):
-            self.on(gp, "track", draw.points(), draw.flag(), draw.integer(50))
-        elif draw.chance(0.1):
+        gp, tracked, _ = draw.choice(self.world.trackers)
+        if draw.chance(0.2):
+            self.on(gp, "track", draw.points(), draw.flag())
+        elif draw.chance(0.2):
             self.made["Tracked"] += 1
-            Tracked(gp if draw.chance(0.9) else draw.anything(), draw.points(), draw.flag(), draw.integer(50))
-        elif draw.chance(0.4):
-            x = draw.points()
-            first = self.on(tracked, "add", x)
-            known[first] = None if draw.shared else np.array(x, dtype=float)
-        elif draw.chance(0.5):
-            indices = draw.rng.integers(0, len(tracked) + int(draw.chance(0.1)), int(draw.rng.integers(0, 9)))
-            chosen = draw.choice(draw.shared) if draw.shared and draw.chance(0.5) else indices
-            self.on(tracked, "bounds", draw.anything() if draw.chance(0.1) else chosen, draw.number(), draw.number())
+            Tracked(gp if draw.chance(0.9) else draw.anything(), draw.points(), draw.flag())
         else:
-            self.on(tracked, draw.choice(["mean", "var", "fresh", "__len__", "capacity", "gp"]))
+            self.on(tracked, draw.choice(["mean", "var", "fresh", "__len__", "gp"]))
+
+    def remember(self):
+        """Bounds over levels, with what they remember."""
+        draw, world = self.draw, self.world
+        level = draw.choice(world.levels)
+        if draw.chance(0.1):
+            self.made["Level"] += 1
+            tail = draw.numbers(int(draw.rng.integers(0, 3)))
+            level = Level(level.gp if draw.chance(0.9) else draw.anything(), tail, draw.number(), draw.number())
+        if draw.chance(0.2):
+            self.on(level, draw.choice(LOOKS[Level]))
+            again = draw.choice([copy.copy, copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))])(level)
+            assert again.remembered == level.remembered or draw.shared
+            return
+        levels = [level, *([draw.choice(world.levels)] if draw.chance(0.4) else [])]
+        self.made["Bound"] += 1
+        bound = Bound(levels if draw.chance(0.95) else draw.anything(), draw.number(), draw.numbers(len(levels)))
+        x = draw.points()
+        if isinstance(x, np.ndarray) and x.ndim == 2 and draw.chance(0.9):
+            x = x[:, : D - len(level.tail)]
+        name = draw.choice(["__call__", "gradient", "pieces", "recurring", "recurring", "argmax", *LOOKS[Bound]])
+        if name == "argmax":
+            points = world.points if draw.chance(0.5) else x
+            avoid = () if draw.chance(0.5) else (draw.dress(draw.rng.random(len(world.points)) < 0.3),)
+            self.on(bound, name, points, *avoid)
+        elif name in LOOKS[Bound]:
+            self.on(bound, name)
+        else:
+            self.on(bound, name, x)
+
+    def explore(self):
+        """Whole searches, on a bound or on any function."""
+        draw, level = self.draw, self.draw.choice(self.world.levels)
+        function = Bound([level], 2.0, [0.1])
+        d = D - len(level.tail)
+        kind = draw.choice(["divide", "ascend", "choose_apart"])
+        self.made[kind] += 1
+        if kind == "divide":
+            divide(function if draw.chance(0.7) else lambda x: draw.numbers(len(x)), d, draw.integer(60))
+        elif kind == "ascend":
+            starts = draw.rng.random((3, d)) if draw.chance(0.7) else draw.points()
+            other = lambda x: (draw.numbers(len(x)), draw.points())  # noqa: E731
+            ascend(function if draw.chance(0.7) else other, starts, draw.number(), draw.flag(), draw.integer(9))
+        else:
+            choose_apart(draw.points(), draw.numbers(6), draw.integer(5), draw.number())
 
     def bound(self):
         draw, world = self.draw, self.world
         count = int(draw.rng.integers(1, 4))
-        function = draw.choice([mf_ucb, ucb_pieces, argmax_ucb, argmax_ucb])
+        function = draw.choice([mf_ucb, argmax_ucb, argmax_ucb])
         self.made[function.__name__] += 1
         zetas = draw.numbers(count, 0.1)
         if function is argmax_ucb:
@@ -123,8 +175,7 @@ class Calls:
             argmax_ucb(chosen if draw.chance(0.95) else draw.anything(), draw.number(), zetas, exclude)
         else:
             gps = [draw.choice(world.gps) for _ in range(count)] if draw.chance(0.95) else draw.anything()
-            grad = (draw.flag(),) if function is mf_ucb else ()
-            function(gps, draw.points(), draw.number(), zetas, *grad)
+            mf_ucb(gps, draw.points(), draw.number(), zetas, draw.flag())
 
     def search(self):
         search, draw = self.world.search, self.draw
@@ -148,7 +199,8 @@ class Calls:
     def blind(self):
         """Any method with any arguments."""
         draw, world = self.draw, self.world
-        thing = draw.choice([*world.gps, *world.kernels, world.trackers[0][1], world.search, world.ascent])
+        things = [*world.gps, *world.kernels, world.trackers[0][1], world.search, world.ascent]
+        thing = draw.choice([*things, *world.levels, Bound(world.levels[:2], 1.0, [0.0, 0.1])])
         name = draw.choice([name for name in public_names(type(thing)) if callable(getattr(thing, name))])
         self.on(thing, name, *[draw.anything() for _ in range(int(draw.rng.integers(0, 4)))])
 
@@ -163,7 +215,7 @@ class Calls:
 
         def reenter():
             with contextlib.suppress(*DECLARED):
-                draw.choice([self.grow, self.ask_gp, self.track, self.bound])()
+                draw.choice([self.grow, self.ask_gp, self.track, self.bound, self.remember])()
 
         act = draw.choice([reshape, reenter, lambda: x.fill(np.nan)])
         draw.choice(
@@ -176,7 +228,8 @@ class Calls:
                 lambda: self.on(gp.kernel, "__call__", x, Acting(PROBE, act)),
                 lambda: self.on(gp.kernel, "gradient", x, Acting(PROBE, act)),
                 lambda: mf_ucb([gp, world.gps[0]], x, Acting(1.0, act), Acting([0.0, 0.1], act)),
-                lambda: self.on(world.trackers[0][1], "bounds", Acting([0, 1], act), 1.0, Acting(0.0, act)),
+                lambda: Bound(world.levels[:2], Acting(1.0, act), Acting([0.0, 0.1], act)).recurring(Acting(x, act)),
+                lambda: divide(lambda points: Acting(np.zeros(len(points)), act), D, 20),
             ]
         )()
 
@@ -199,4 +252,6 @@ LOOKS = {
     Tracked: without_arguments(Tracked, "__len__"),
     Direct: without_arguments(Direct, "centres", "seen", "__len__"),
     Ascent: without_arguments(Ascent, "points", "result"),
+    Level: without_arguments(Level, "__reduce__"),
+    Bound: without_arguments(Bound),
 }

@@ -4,7 +4,7 @@ import pickle
 
 import numpy as np
 
-from mfopt_core import GP, Ascent, Direct, Kernel
+from mfopt_core import GP, Ascent, Bound, Direct, Kernel, Level
 from tests.core.fuzzing.arguments import D
 
 PROBE = np.random.default_rng(0).random((3, D))
@@ -24,15 +24,18 @@ class World:
             x = rng.random((int(rng.integers(1, 30)), D))
             gp.extend(x, x.sum(axis=1))
         self.trackers = [(gp, *self.new_tracker(rng, gp)) for gp in self.gps[:3] for _ in range(2)]
+        self.levels = [Level(gp) for gp in self.gps[:3]]
+        self.levels += [Level(self.gps[0], [0.5], -2.0, 0.3), Level(self.gps[0], [0.1]), Level(self.gps[1], [0.5])]
+        self.points = rng.random((12, D))  # of a finite set
         self.kernels = [gp.kernel for gp in self.gps] + [Kernel("matern32", 0.5), Kernel("se", [0.1, 0.2])]
         self.search = Direct(int(rng.integers(1, 4)))
         self.ascent = Ascent(rng.random((int(rng.integers(1, 6)), D)), 1.0)
         self.touched = False  # an argument has called back: nothing is known of what a failed call left
 
     def new_tracker(self, rng, gp):
-        """A tracker and the points that it has, by the index of the first; None where they are not known."""
+        """A tracker and its points."""
         x = rng.random((12, D))
-        return gp.track(x, lazy=bool(rng.random() < 0.5), capacity=40), {0: x}
+        return gp.track(x, lazy=bool(rng.random() < 0.5)), x
 
     def snapshot(self):
         """What must be the same after an error."""
@@ -46,17 +49,17 @@ class World:
             x, y, noises = gp.x, gp.y, gp.noises
             assert np.isfinite(x).all()
             assert len(x) == len(y) == len(noises) == gp.n
-        for gp, tracked, known in self.trackers:
-            points = np.full((len(tracked), D), np.nan)
-            for first, x in known.items():
-                if x is not None:
-                    points[first : first + len(x)] = x
-            sure = ~np.isnan(points).any(axis=1)
+        for gp, tracked, points in self.trackers:
             if gp.n and min(gp.noises) < 1e-4:
                 continue  # too ill-conditioned to compare
             scale = 1e-6 * (1.0 + np.abs(gp.y).max(initial=0.0))
-            mean, var = gp.posterior(points[sure])
-            np.testing.assert_allclose(tracked.mean[sure], mean, atol=scale, rtol=0)
-            np.testing.assert_allclose(tracked.var[sure], var, atol=1e-6)
+            mean, var = gp.posterior(points)
+            np.testing.assert_allclose(tracked.mean, mean, atol=scale, rtol=0)
+            np.testing.assert_allclose(tracked.var, var, atol=1e-6)
+            for level in self.levels:
+                if level.gp is gp:
+                    bound = Bound([level], 2.0, [0.1])
+                    x = points[:, : D - len(level.tail)]
+                    np.testing.assert_allclose(bound.recurring(x), bound(x), atol=2e-3 * (1.0 + scale), rtol=0)
             again = pickle.loads(pickle.dumps(gp))
             np.testing.assert_allclose(again.posterior(PROBE)[0], gp.posterior(PROBE)[0], atol=scale, rtol=0)

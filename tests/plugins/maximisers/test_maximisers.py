@@ -126,7 +126,7 @@ def test_polishing_never_makes_a_point_worse_or_leaves_x(seed, count, climbs):
     box = Box([(0.0, 1.0)] * 2, constraints=lambda x: x[:, 0] + x[:, 1] < 1.2)
     candidates = box.sample(count, rng)
     acquisition = Ridge() if seed % 2 else Peak(rng.random(2) * 1.4 - 0.2)
-    u = polish(with_defaults(acquisition), box, candidates, acquisition(candidates), climbs)
+    u = polish(with_defaults(acquisition), box.contains, candidates, acquisition(candidates), climbs)
     assert box.contains(u[None])[0]
     assert acquisition(u[None])[0] >= acquisition(candidates).max()
 

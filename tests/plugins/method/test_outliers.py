@@ -61,6 +61,49 @@ def test_queries_that_crowd_around_a_maximum_make_no_outliers_of_the_others():
     assert observations.count_far(0) == 0
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_a_way_down_from_the_maximum_is_no_cliff_however_many_coordinates_there_are(seed):
+    """Points chosen around a maximum, not close to each other in every coordinate, and a first one far away."""
+    rng = np.random.default_rng(seed)
+    around = 0.4 + rng.uniform(-1, 1, (20, 6)) * rng.permuted([0.1, 0.08, 0.03, 0.01, 0.01, 0.01])
+    u = np.vstack([[0.9] * 6, around])
+    y = np.exp(-3 * ((u - 0.4) ** 2).sum(axis=1))
+    tail = Tail()
+    for i in range(2, len(u) + 1):
+        assert not tail.judge(u[:i], y[:i])
+    # A penalty among them is one all the same, and the first value is none.
+    u, y = np.vstack([u, [0.45] * 6]), np.append(y, -1e2)
+    assert tail.judge(u, y)
+    assert (y < tail.bottom).sum() == 1
+
+
+def test_values_within_the_range_of_a_cheap_fidelity_are_no_outliers_however_much_better_the_others_are():
+    """The target is asked where the cheap fidelity promises much; its unit and its sign are its own."""
+    u = np.random.default_rng(0).random((30, 2))
+    steep = -1e4 * ((u - 0.2) ** 2).sum(axis=1) ** 2
+    rows = [(point, 0, -0.3 * y) for point, y in zip(u, steep, strict=True)]
+    best = np.argsort(-steep)[[0, 1, 2, 3, -1]]
+    rows += [(u[i], 1, steep[i]) for i in best]
+    assert observe(rows, 2).count_far(1) == 0
+    assert observe([*rows, (u[best[-2]] + 0.1, 1, -1e7)], 2).count_far(1) == 1
+
+
+def test_what_was_taken_for_far_below_by_mistake_is_seen_again():
+    """Few values say that the first lies far below; others in between say later that it does not."""
+    u = np.linspace(0.0, 1.0, 30)[:, None]
+    y = -((u[:, 0] - 0.2) ** 4)
+    first = [2, 4, 6, 8, 10, 29]
+    order = first + [i for i in range(30) if i not in first]
+    tail, far = Tail(), []
+    for n in range(2, 31):
+        told = order[:n]
+        if tail.is_suspect(y[told[-1]]):
+            tail.judge(u[told], y[told])
+        far.append(int((y[told] < tail.bottom).sum()))
+    assert max(far) == 1
+    assert far[-1] == 0
+
+
 @settings(max_examples=30)
 @given(st.floats(-140, 90), st.floats(-3, 3), st.integers(0, 100))
 def test_the_unit_of_values_does_not_matter(exponent, offset, seed):

@@ -27,11 +27,11 @@ GRID = np.array([[i, j] for i in range(6) for j in range(6)]) / 5.0
 # ---------------------------------------------------------------------------------------------- reduction to GP-UCB
 
 
-@pytest.mark.parametrize("mode", ["practical", "theory"])
+@pytest.mark.parametrize("options", [{}, {"mode": "theory", "a": 1.0, "b": 1.0}], ids=["practical", "theory"])
 @pytest.mark.parametrize("domain", [SQUARE, mfopt.FiniteSet(GRID)])
-def test_with_one_fidelity_it_is_gp_ucb(mode, domain):
+def test_with_one_fidelity_it_is_gp_ucb(options, domain):
     traces = [
-        trace(run(optimizer(domain, [1.0], strategy(mode), capital=25.0), [high])) for strategy in (MFGPUCB, GPUCB)
+        trace(run(optimizer(domain, [1.0], strategy(**options), capital=25.0), [high])) for strategy in (MFGPUCB, GPUCB)
     ]
     assert len(traces[0]) == 25
     assert np.array_equal(*traces)
@@ -188,7 +188,7 @@ def test_the_method_reaches_low_regret_on_the_papers_problems():
 
 
 def test_theory_mode_uses_the_theorems_constants_and_queries_every_fidelity_of_a_finite_point_first():
-    opt = optimizer(mfopt.FiniteSet(GRID), strategy=MFGPUCB("theory", zetas=[0.2], initial_capital=0.0), capital=None)
+    opt = optimizer(mfopt.FiniteSet(GRID), strategy=MFGPUCB("theory", zetas=[0.2], xi=1.0), capital=None)
     trials = run(opt, FUNCTIONS, 40)
     gamma = 0.2 * np.sqrt(1 / 10)
     below = set()
@@ -204,11 +204,11 @@ def test_theory_mode_uses_the_theorems_constants_and_queries_every_fidelity_of_a
 
 
 def test_theory_mode_on_a_box_uses_the_compact_theorem():
-    opt = optimizer(strategy=MFGPUCB("theory", zetas=[0.2], gammas=[0.5], b=2.0), capital=150.0)
-    reasons = [t.reason for t in run(opt, FUNCTIONS) if t.reason.kind == "ucb"]
-    assert reasons
+    strategy = MFGPUCB("theory", zetas=[0.2], gammas=[0.5], xi=0.5, a=3.0, b=2.0)
+    reasons = [t.reason for t in run(optimizer(strategy=strategy, capital=150.0), FUNCTIONS)]
+    assert {reason.kind for reason in reasons} == {"ucb"}
     for reason in reasons:
-        assert reason.beta == theory.beta_mf_compact(reason.t, 2, 2, 0.1, b=2.0)
+        assert reason.beta == theory.beta_mf_compact(reason.t, 2, 2, 0.1, a=3.0, b=2.0, xi=0.5)
         assert reason.gamma[0] == 0.5
 
 
@@ -351,7 +351,7 @@ def test_minimising_mirrors_maximising():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: MFGPUCB(mode="fast"), 'mode must be "practical" or "theory", got \'fast\''),
+        (lambda: MFGPUCB(mode="fast"), 'mode must be "practical", "paper" or "theory", got \'fast\''),
         (lambda: MFGPUCB(zetas=[-1.0]), r"zetas must be finite and not negative, got \[-1.0\]"),
         (lambda: MFGPUCB(gammas=[float("nan")]), "gammas must be finite and not negative"),
         (lambda: MFGPUCB(initial_capital=-1.0), "initial_capital must be finite and not negative, got -1.0"),
@@ -361,7 +361,10 @@ def test_minimising_mirrors_maximising():
         (lambda: MFGPUCB(gamma_shrink=0.5), "gamma_shrink must be at least 1, got 0.5"),
         (lambda: MFGPUCB(delta=1.0), "delta must lie strictly between 0 and 1, got 1.0"),
         (lambda: MFGPUCB(xi=0.0), r"xi must lie in \(0, 1\], got 0.0"),
-        (lambda: optimizer(strategy=MFGPUCB("theory")), "zetas must be given for every fidelity below the target"),
+        (
+            lambda: optimizer(strategy=MFGPUCB("theory", xi=1.0, a=1.0, b=1.0)),
+            "zetas must be given for every fidelity below the target",
+        ),
         (lambda: optimizer(strategy=MFGPUCB(zetas=[1.0, 2.0, 3.0])), "zetas must hold one value per fidelity"),
         (lambda: optimizer(strategy=MFGPUCB(gammas=[])), "gammas must hold one value per fidelity"),
     ],

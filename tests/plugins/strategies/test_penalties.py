@@ -65,6 +65,15 @@ def test_a_cheap_fidelity_at_1e100_does_not_break_the_models_after_it_was_refute
     assert 2.0 - opt.best.y < 1e-3
 
 
+@pytest.mark.parametrize("name", ["borehole", "hartmann3", "park"])
+def test_nothing_is_taken_for_a_penalty_where_there_is_none(name):
+    """With borehole the first target value is 189 below the next ones, which differ by 0.002."""
+    problem = mfopt.problems.get(name)
+    opt = mfopt.Optimizer(problem.domain, problem.costs, capital=20 * problem.costs[-1], rng=0)
+    reasons = [trial.reason for trial in run(opt, problem.functions)]
+    assert not any(any(reason.far) for reason in reasons if reason.far is not None)
+
+
 @pytest.mark.parametrize(("direction", "side"), [("maximize", "below"), ("minimize", "above")])
 @pytest.mark.parametrize("strategy", ["mf-gp-ucb", "gp-ei"])
 def test_the_reason_tells_of_values_far_from_the_rest(strategy, direction, side):

@@ -124,3 +124,16 @@ def test_a_bound_keeps_a_failed_point_from_being_the_best_and_tells_the_models()
 def test_reasons_print_the_chance():
     assert str(Reason("ucb", "why", 0, failure=0.256)).splitlines()[-1] == "  estimated chance of failure 26 %"
     assert "26 %" in str(ImprovementReason("expected improvement", "why", 0, failure=0.256))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_initial_design_asks_for_a_candidate_that_failed_only_after_the_others(seed):
+    rows = np.random.default_rng(0).random((5, 2))
+    opt = mfopt.Optimizer(mfopt.FiniteSet(rows), [1.0, 10.0], capital=200.0, rng=seed)
+    trials = [opt.ask()]
+    opt.tell(trials[0], status="failed")
+    for _ in range(3):
+        trials.append(opt.ask())
+        opt.tell(trials[-1], cheap(trials[-1].x))
+    assert [trial.reason.kind for trial in trials] == ["initial design"] * 4
+    assert len({trial.index for trial in trials}) == 4

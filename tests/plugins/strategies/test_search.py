@@ -13,7 +13,7 @@ from mfopt_plugins.strategies.base.cycle import Search
 from mfopt_plugins.surrogates.se_python import SEPython
 from tests.plugins.runs import quick
 
-VIEW = View(1, np.inf, (), np.random.default_rng(0))
+VIEW = View(1, np.inf, (), np.random.default_rng(0), (1.0,))
 
 
 class Column:

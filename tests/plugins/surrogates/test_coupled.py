@@ -162,19 +162,20 @@ class Counting(PythonGP):
         super().truncate(n)
 
 
-def test_rows_that_come_and_go_unseen_cost_nothing():
+def test_a_row_that_comes_and_goes_costs_one_call_each_way_and_the_rows_before_it_stay():
     joint = CoupledGP(Counting, "se", 2, [1e-2, 1e-2], Given())
-    process = joint.condition()
+    process = joint.gp
     assert process.calls == 0
-    for _ in range(5):
-        joint.extend(0, *rows([3])[0])
-        joint.truncate(0, 0)
-    joint.extend(1, *rows([3])[0])
-    assert process.calls == 0
-    assert joint.condition() is process
-    assert (process.n, process.calls) == (3, 1)
-    joint.condition()
-    assert process.calls == 1
+    joint.extend(0, *rows([3])[0])
+    joint.extend(1, *rows([2])[0])
+    assert (process.n, process.calls) == (5, 2)
+    joint.truncate(1, 1)
+    assert (process.n, process.calls) == (4, 3)
+    joint.truncate(1, 1)
+    assert process.calls == 3
+    joint.truncate(0, 2)  # the row of the other fidelity lies behind, and comes back
+    assert (process.n, process.calls) == (3, 5)
+    assert joint.gp is process
 
 
 # ---------------------------------------------------------------------------------------------- within the framework
@@ -223,6 +224,6 @@ def test_mf_gp_ucb_couples_unless_it_is_told_not_to():
     for options in (
         {"coupled": False},
         {"affine": True},
-        {"mode": "theory", "zetas": [0.5]},
+        {"mode": "theory", "zetas": [0.5], "xi": 1.0, "a": 1.0, "b": 1.0},
     ):
         assert strategy_of(**options).strategy._models.joint is None

@@ -2,14 +2,22 @@
 
 import pytest
 
-from mfopt.hooks import CouplesFidelities, FusesBounds, ModelsJointly, SharesKernel, SoftensValues, TiesScales
+from mfopt.hooks import (
+    CouplesFidelities,
+    FusesBounds,
+    ModelsJointly,
+    SharesKernel,
+    SoftensValues,
+    TiesScales,
+    VariesLearning,
+)
 from mfopt_plugins.surrogates.ar1 import AR1
 from mfopt_plugins.surrogates.matern import Matern
 from mfopt_plugins.surrogates.se import SE
 from mfopt_plugins.surrogates.se_python import SEPython
 
-HOOKS = {FusesBounds, CouplesFidelities, ModelsJointly, SharesKernel, SoftensValues, TiesScales}
-ONE_KERNEL = {CouplesFidelities, SharesKernel, SoftensValues, TiesScales}
+HOOKS = {FusesBounds, CouplesFidelities, ModelsJointly, SharesKernel, SoftensValues, TiesScales, VariesLearning}
+ONE_KERNEL = {CouplesFidelities, SharesKernel, SoftensValues, TiesScales, VariesLearning}
 
 
 @pytest.mark.parametrize(

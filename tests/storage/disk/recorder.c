@@ -3,6 +3,9 @@
  *
  * An entry is a head (operation, file descriptor, offset or size, lengths) followed by one or two paths and data. It is
  * written after the operation is done, under a lock, so that the order of entries is the order of operations.
+ *
+ * What children do between fork and exec is not recorded: they close what they inherited, the record among it, and after
+ * vfork lock and table are their parent's.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -29,20 +32,26 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static char tracked[MOST];
 static int trace = -1;
 static const char *disk;
+static pid_t recorded;
 
 __attribute__((constructor)) static void begin(void) {
     const char *path = getenv("MFOPT_TRACE");
     disk = getenv("MFOPT_DISK");
+    recorded = getpid();
     if (path && disk)
         trace = (int)syscall(SYS_openat, AT_FDCWD, path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
 }
 
+static int recording(void) {
+    return trace >= 0 && getpid() == recorded;
+}
+
 static int ours(const char *path) {
-    return trace >= 0 && path && strncmp(path, disk, strlen(disk)) == 0;
+    return recording() && path && strncmp(path, disk, strlen(disk)) == 0;
 }
 
 static int followed(int file) {
-    return trace >= 0 && file >= 0 && file < MOST && tracked[file];
+    return recording() && file >= 0 && file < MOST && tracked[file];
 }
 
 static void note(char operation, int file, int64_t place, const void *first, size_t n, const void *second, size_t m) {
@@ -53,11 +62,14 @@ static void note(char operation, int file, int64_t place, const void *first, siz
 }
 
 #define NEXT(name) ((__typeof__(&name))dlsym(RTLD_NEXT, #name))
-#define BEGIN pthread_mutex_lock(&lock)
-#define END pthread_mutex_unlock(&lock)
+#define BEGIN                                                                                                          \
+    int locked = recording() && pthread_mutex_lock(&lock) == 0
+#define END                                                                                                            \
+    if (locked)                                                                                                        \
+    pthread_mutex_unlock(&lock)
 
 static int opened(int file, const char *path, int flags) {
-    if (file >= 0 && file < MOST) {
+    if (recording() && file >= 0 && file < MOST) {
         tracked[file] = (char)ours(path);
         if (tracked[file])
             note('O', file, flags & (O_CREAT | O_TRUNC), path, strlen(path), 0, 0);

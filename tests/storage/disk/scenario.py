@@ -8,6 +8,7 @@ the moment at which the call returned.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from pathlib import Path
@@ -45,6 +46,15 @@ def main(directory, name, tells):
             for _ in range(tells // 4):
                 advance(opt, 4)
                 opt.close()
+        case "beside a child":  # which closes what it inherited, one by one, as some Pythons do before they exec
+            child = os.fork()
+            if child == 0:
+                for name in os.listdir("/proc/self/fd"):
+                    with contextlib.suppress(OSError):
+                        os.close(int(name))
+                os._exit(0)
+            assert os.waitpid(child, 0)[1] == 0
+            advance(opt, tells)
         case "two":
             other = mfopt.Study.open(path)
             for _ in range(tells // 2):

@@ -1,5 +1,6 @@
 """Maximisers with one mistake each."""
 
+import os
 import time
 from types import MappingProxyType
 
@@ -11,8 +12,6 @@ from tests.optimizer.toys import RandomMaximiser
 
 
 class Suite(MaximiserConformance):
-    time_limit = 0.03
-
     def __init__(self, kind=RandomMaximiser):
         self.kind = kind
 
@@ -57,6 +56,43 @@ class KeepsDimension(RandomMaximiser):
         return super().maximise(acquisition, domain, rng, t)[: self.dim]
 
 
+class StartsFromZero(RandomMaximiser):
+    def maximise(self, acquisition, domain, rng, t):
+        best = super().maximise(acquisition, domain, rng, t)
+        return best if acquisition(best[None])[0] > 0.0 else domain.sample(1, rng)[0]
+
+
+class KeepsTheBest(RandomMaximiser):
+    """Compares with what an earlier acquisition was worth."""
+
+    def maximise(self, acquisition, domain, rng, t):
+        u = super().maximise(acquisition, domain, rng, t)
+        found = float(acquisition(u[None])[0]), u
+        kept = getattr(self, "kept", found)
+        self.kept = found if len(kept[1]) != len(u) else max(kept, found, key=lambda one: one[0])
+        return self.kept[1]
+
+
+class AnswersInPlace(RandomMaximiser):
+    def maximise(self, acquisition, domain, rng, t):
+        out = self.__dict__.setdefault("buffers", {}).setdefault(domain.dim, np.empty(domain.dim))
+        out[:] = super().maximise(acquisition, domain, rng, t)
+        return out
+
+
+class HidesErrors(RandomMaximiser):
+    def maximise(self, acquisition, domain, rng, t):
+        try:
+            return super().maximise(acquisition, domain, rng, t)
+        except ArithmeticError:
+            return domain.sample(1, rng)[0]
+
+
+class CannotBePickled(RandomMaximiser):
+    def __init__(self):
+        self._key = lambda u: u
+
+
 class Options(RandomMaximiser):
     def __init__(self, points=500, other=0):
         self._count = points
@@ -98,10 +134,19 @@ MUTANTS = {
     "slow": (before(lambda: time.sleep(0.3)), "test_no_call_is_slow"),
     "remembers": (Remembers, "test_one_instance_serves_a_run"),
     "keeps its dimension": (KeepsDimension, "test_one_instance_serves_a_run"),
+    "starts from 0": (StartsFromZero, "test_one_instance_serves_a_run"),
+    "keeps the best": (KeepsTheBest, "test_one_instance_serves_a_run"),
+    "answers in place": (AnswersInPlace, "test_one_instance_serves_a_run"),
+    "hides errors": (HidesErrors, "test_an_error_of_the_acquisition_is_not_hidden"),
+    "cannot be pickled": (CannotBePickled, "test_a_copy_finds_the_same_point"),
+    "a library prints": (before(lambda: os.write(1, b"searching\n")), "test_nothing_is_printed"),
     "incomplete options": (Options, "test_it_is_made_again_from_its_options"),
     "wrong options": (WrongOptions, "test_it_is_made_again_from_its_options"),
 }
 
 
 def make_suite(name):
-    return (OptionsSuite if name == "wrong options" else Suite)(MUTANTS[name][0])
+    suite = (OptionsSuite if name == "wrong options" else Suite)(MUTANTS[name][0])
+    if name == "slow":
+        suite.time_limit = 0.03
+    return suite

@@ -1,11 +1,13 @@
 """Strategies with one mistake each."""
 
+import os
 import time
+from dataclasses import replace
 from types import MappingProxyType
 
 import numpy as np
 
-from mfopt import Exhausted
+from mfopt import Exhausted, PluginError
 from mfopt.protocols import Record, Suggestion
 from mfopt.testing import StrategyConformance
 from tests.optimizer.toys import FixedGP, RandomMaximiser
@@ -55,7 +57,6 @@ class SmallUCB:
 
 class Suite(StrategyConformance):
     surrogate, maximiser = FixedGP(), RandomMaximiser()
-    time_limit = 0.03
 
     def __init__(self, kind=SmallUCB):
         self.kind = kind
@@ -189,6 +190,72 @@ class Slow(SmallUCB):
         super().tell(record)
 
 
+class SharesRecords(SmallUCB):
+    everything = []  # noqa: RUF012
+
+    def start(self, problem):
+        self.problem, self.records = problem, self.everything
+
+
+class SeesOnePending(SmallUCB):
+    def condition(self, model, view):
+        super().condition(model, replace(view, pending=view.pending[:1]))
+
+
+class MixesFidelities(SmallUCB):
+    def values(self):
+        return [record for record in self.records if record.y is not None]
+
+
+class StopsLearning(SmallUCB):
+    def values(self):
+        return super().values()[:6]
+
+
+class ForgetsFailures(SmallUCB):
+    def tell(self, record):
+        if record.y is not None:
+            super().tell(record)
+
+
+class LosesSigns(SmallUCB):
+    def values(self):
+        return [replace(record, y=abs(record.y)) for record in super().values()]
+
+
+class HidesErrors(SmallUCB):
+    def ask(self, view):
+        try:
+            return super().ask(view)
+        except PluginError:
+            return Suggestion(self.problem.domain.sample(1, view.rng)[0], len(self.problem.costs) - 1, "?")
+
+
+class LosesLaterData(SmallUCB):
+    def tell(self, record):
+        if record.asked or len(self.records) < 2:
+            super().tell(record)
+
+
+class ExpectsOrder(SmallUCB):
+    def tell(self, record):
+        if record.asked and any(record.id < one.id for one in self.records):
+            raise RuntimeError("told out of order")
+        super().tell(record)
+
+
+class CannotBePickled(SmallUCB):
+    def start(self, problem):
+        super().start(problem)
+        self.key = lambda record: record.y
+
+
+class LibraryPrints(SmallUCB):
+    def ask(self, view):
+        os.write(1, b"asking\n")
+        return super().ask(view)
+
+
 class Forgets(SmallUCB):
     def __init__(self, width=2.0, other=1.0):
         super().__init__(width)
@@ -310,10 +377,24 @@ MUTANTS = {
     "wants no data": (WantsNoData, "test_data_nobody_asked_for_is_taken"),
     "prints": (Prints, "test_nothing_is_printed"),
     "slow": (Slow, "test_no_call_is_slow"),
+    "shares its records": (SharesRecords, "test_the_same_seed_gives_the_same_trials"),
+    "sees one pending": (SeesOnePending, "test_pending_rows_come_and_go"),
+    "mixes fidelities": (MixesFidelities, "test_values_of_a_fidelity_are_taken_for_no_other"),
+    "stops learning": (StopsLearning, "test_late_values_change_what_is_asked"),
+    "forgets failures": (ForgetsFailures, "test_a_candidate_that_fails_is_not_repeated_at_once"),
+    "loses signs": (LosesSigns, "test_it_finds_better_points_than_random_search"),
+    "hides errors": (HidesErrors, "test_an_error_of_the_models_is_not_hidden"),
+    "loses later data": (LosesLaterData, "test_added_data_changes_what_is_asked"),
+    "expects order": (ExpectsOrder, "test_parallel_trials_differ_and_may_be_told_in_any_order"),
+    "cannot be pickled": (CannotBePickled, "test_a_copy_goes_on_as_the_original"),
+    "a library prints": (LibraryPrints, "test_nothing_is_printed"),
     "incomplete options": (Forgets, "test_it_is_made_again_from_its_options"),
     "wrong options": (Misleads, "test_it_is_made_again_from_its_options"),
 }
 
 
 def make_suite(name):
-    return (OptionsSuite if name == "wrong options" else Suite)(MUTANTS[name][0])
+    suite = (OptionsSuite if name == "wrong options" else Suite)(MUTANTS[name][0])
+    if name == "slow":
+        suite.time_limit = 0.03
+    return suite

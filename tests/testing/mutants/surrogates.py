@@ -1,5 +1,6 @@
 """Surrogates with one mistake each."""
 
+import os
 import time
 from types import MappingProxyType
 
@@ -10,8 +11,6 @@ from tests.optimizer.toys import FixedGP, FixedGPModel
 
 
 class Suite(SurrogateConformance):
-    time_limit = 0.02
-
     def __init__(self, kind=FixedGP):
         self.kind = kind
 
@@ -100,6 +99,75 @@ def unit_scale(self, u, y, rng):
     self.noise += 1e-2
 
 
+def replace_rows(self, u, y):
+    self.u, self.y = u.copy(), y.copy()
+
+
+def keep_first_rows(self, u, y):
+    if self.n == 0:
+        self.u, self.y = u, y
+    else:
+        FixedGPModel.extend(self, u, y)
+
+
+def unlearn(self, n):
+    FixedGPModel.truncate(self, n)
+    if n == 0:
+        self.offset, self.scale = 0.0, 1.0
+
+
+def sort_rows(self, u, y, rng):
+    order = np.argsort(y)
+    FixedGPModel.fit(self, u[order], y[order], rng)
+
+
+def remember(self, u):
+    answers = self.__dict__.setdefault("answers", {})
+    return answers.setdefault(u.tobytes(), FixedGPModel.posterior_gradient(self, u))
+
+
+def answer_in_place(self, u):
+    mean, var, *slopes = FixedGPModel.posterior_gradient(self, u)
+    out = self.__dict__.setdefault("buffers", {}).setdefault(len(u), np.empty((2, len(u))))
+    out[:] = mean, var
+    return (*out, *slopes)
+
+
+def count_fitted(self, u, y, rng):
+    FixedGPModel.fit(self, u, y, rng)
+    self.fitted = len(y)
+
+
+def old_slope(self, u):
+    """The slopes of the posterior that fit left."""
+    rows, values = self.u, self.y
+    mean, var = FixedGPModel.posterior_gradient(self, u)[:2]
+    self.u, self.y = rows[: self.fitted], values[: self.fitted]
+    slopes = FixedGPModel.posterior_gradient(self, u)[2:]
+    self.u, self.y = rows, values
+    return (mean, var, *slopes)
+
+
+class OneModel(FixedGP):
+    """Gives every fidelity the same model."""
+
+    def model(self, dim, noise=None):
+        if not hasattr(self, "_model"):
+            self._model = super().model(dim, noise)
+        return self._model
+
+
+class SquaresNoise(FixedGP):
+    def model(self, dim, noise=None):
+        return super().model(dim, (noise or 0.0) ** 2)
+
+
+class CannotBePickled(FixedGP):
+    def __init__(self, lengthscale=0.5):
+        super().__init__(lengthscale)
+        self._key = lambda u: u
+
+
 class Forgets(FixedGP):
     def __init__(self, lengthscale=0.5, other=1.0):
         super().__init__(lengthscale)
@@ -147,10 +215,24 @@ MUTANTS = {
     "prints": (first(lambda s, *a: print("fitting")), "test_nothing_is_printed"),
     "slow": (first(lambda s, *a: time.sleep(0.3)), "test_no_call_is_slow"),
     "describes arrays": (changed(describe=lambda self: {"x": np.ones(2)}), "test_describe_is_plain_data"),
+    "extend replaces": (changed(extend=replace_rows), "test_rows_one_by_one_equal_rows_at_once"),
+    "extend keeps arrays": (changed(extend=keep_first_rows), "test_arrays_are_neither_kept_nor_changed"),
+    "truncate unlearns": (changed(truncate=unlearn), "test_what_fit_learnt_stays"),
+    "sorts its rows": (changed(fit=sort_rows), "test_what_fit_learnt_stays"),
+    "remembers answers": (changed(posterior_gradient=remember), "test_values_that_are_added_move_the_mean"),
+    "answers in place": (changed(posterior_gradient=answer_in_place), "test_arrays_are_neither_kept_nor_changed"),
+    "old slopes": (changed(fit=count_fitted, posterior_gradient=old_slope), "test_gradients_agree_with_differences"),
+    "one model for all": (OneModel, "test_models_do_not_share_what_they_know"),
+    "noise squared": (SquaresNoise, "test_the_variance_follows_the_noise"),
+    "cannot be pickled": (CannotBePickled, "test_a_copy_predicts_the_same"),
+    "a library prints": (first(lambda s, *a: os.write(1, b"fitting\n")), "test_nothing_is_printed"),
     "incomplete options": (Forgets, "test_it_is_made_again_from_its_options"),
     "wrong options": (Misleads, "test_it_is_made_again_from_its_options"),
 }
 
 
 def make_suite(name):
-    return (MisleadsSuite if name == "wrong options" else Suite)(MUTANTS[name][0])
+    suite = (MisleadsSuite if name == "wrong options" else Suite)(MUTANTS[name][0])
+    if name == "slow":
+        suite.time_limit = 0.02
+    return suite

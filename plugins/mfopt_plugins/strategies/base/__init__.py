@@ -1,6 +1,7 @@
 """What several strategies share.
 
 cycle         Cycle, what every method with models goes through, and its Search for a point
+manner        how a method goes about the rest: as we do, or as the paper does
 initial       the initial design, in ask/tell
 avoid         keeping away from where evaluations fail, and from points that were taken
 risk          what is asked first where evaluations fail, over several fidelities

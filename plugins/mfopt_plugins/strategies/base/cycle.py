@@ -13,6 +13,8 @@ evaluations fail (method/failures.py) and from points that need no second look.
 
 Capital: a query below the target is made only if λ_M can still be paid afterwards, so the last one payable is always a
 target query.
+
+Steps 1, 4, the last rule and how models learn belong to the manner of a method (manner.py), which may be the paper's.
 """
 
 from __future__ import annotations
@@ -43,11 +45,13 @@ from mfopt.protocols import (
 )
 from mfopt.run.reason import Reason
 from mfopt_plugins.method.failures import FailureModel
-from mfopt_plugins.method.kept import mapping
+from mfopt_plugins.method.kept import many, mapping, positive
+from mfopt_plugins.method.learning import Clock
 from mfopt_plugins.method.models import FidelityModels
 from mfopt_plugins.method.observations import Observations
 from mfopt_plugins.strategies.base.avoid import Avoiding, find_elsewhere
 from mfopt_plugins.strategies.base.initial import InitialDesign
+from mfopt_plugins.strategies.base.manner import PRACTICAL, Manner
 from mfopt_plugins.surrogates.arithmetic import arithmetic
 
 APART = 0.01  # see _apart
@@ -68,6 +72,7 @@ class Cycle(ABC):
     """A strategy that models the fidelities it uses."""
 
     initial_capital: float | None
+    _manner: Manner = PRACTICAL
     _believed: tuple[bytes, FidelityModels] | None = None  # the values that these models were brought up to date with
 
     @abstractmethod
@@ -86,10 +91,6 @@ class Cycle(ABC):
         """Bring the models up to date with the values told."""
         self._models.update()
 
-    def _looks_for_outliers(self) -> bool:
-        """Whether outliers are not taken at their word."""
-        return True
-
     def _see_anew(self) -> None:
         """Take note that all values are seen differently now."""
         self._models.forget()
@@ -97,6 +98,10 @@ class Cycle(ABC):
     def _couples(self) -> bool:
         """Whether a surrogate that can is to model all fidelities as one process."""
         return False
+
+    def _shares_kernel(self) -> bool:
+        """Whether processes of their own for each fidelity are to have one kernel."""
+        return True
 
     def _calibrates(self) -> bool:
         """Whether that process is to learn the unit and the zero of each fidelity."""
@@ -106,41 +111,60 @@ class Cycle(ABC):
         """Whether the initial design is made of the cheapest fidelity and one target query."""
         return False
 
+    def _promotes(self) -> bool:
+        """Whether that target query goes to the best point of the cheapest fidelity."""
+        return False
+
     def _needs_values(self) -> bool:
         """Whether the method cannot choose before a value is known."""
         return True
 
     def start(self, problem: Problem) -> None:
         """Called once, before the first ask."""
+        problem, manner = self._manner.adapt(problem), self._manner
         domain, used = problem.domain, self.fidelities(len(problem.costs))
         self._problem = problem
+        self._clock = Clock()  # counts the method's own choices
         self._used = used
         self._top = len(used) - 1  # the target's position
-        self._costs = [problem.costs[m] for m in used]
+        self._costs = [problem.costs[m] for m in used]  # one list, which the other parts keep: see _reprice
         self._observations = Observations(used, domain)
         self._models = FidelityModels(
-            self._surrogates(problem),
+            manner.vary(self._surrogates(problem)),
             problem.noises,
             self._observations,
             domain.dim,
             problem.seed,
             coupled=self._couples(),
             calibrated=self._calibrates(),
+            one_kernel=self._shares_kernel(),
+            period=manner.learn_every,
+            clock=self._clock,
         )
         self._failures = FailureModel(self._observations, self._costs, domain.dim)
+        initial_capital = manner.choose_initial_capital(self.initial_capital, problem)
         self._design = InitialDesign(
-            problem, self._observations, self._failures, self.initial_capital, self._starts_cheap()
+            problem,
+            self._costs,
+            self._observations,
+            self._failures,
+            initial_capital,
+            cheap=self._starts_cheap(),
+            promoted=self._promotes(),
         )
-        self._search = Search(problem, self._models, self._failures)
+        self._search = Search(problem, self._models, self._failures, manner.distinct)
 
     def ask(self, view: View) -> Suggestion:
         """The next query. Raises Exhausted when no useful query is left."""
+        costs = [view.costs[m] for m in self._used]
+        if costs != self._costs:
+            self._reprice(costs)
         if view.remaining < self._costs[-1]:
             raise Exhausted(
                 f"a target query must be payable, it costs {self._costs[-1]}, got {view.remaining} remaining", "capital"
             )
         pending = [q for q in view.pending if q.fidelity in self._used]
-        if self._looks_for_outliers():  # first: some of them count as failures
+        if self._manner.outliers:  # first: some of them count as failures
             if self._observations.update_outliers():
                 self._see_anew()
             elif self._observations.refresh_outliers():
@@ -153,6 +177,11 @@ class Cycle(ABC):
         chance = float(self._failures.probability(suggestion.u[None], k)[0])
         return replace(suggestion, reason=replace(suggestion.reason, failure=chance))
 
+    def _reprice(self, costs: Sequence[float]) -> None:
+        """Reckon with other costs from now on: they are learnt from those that were told."""
+        self._costs[:] = costs
+        self._design.reconsider()
+
     def _suggest_next(self, view: View, pending: Sequence[Query]) -> Suggestion:
         """The next query; a reason that does not speak of failures yet."""
         if not self._design.complete:
@@ -163,7 +192,11 @@ class Cycle(ABC):
             k = self._position_without_values(view)
             return self._design.another(k, view, pending, "no value is known yet")
         self._learn(view)
-        return self._tell_outliers(self._test_noise(view, pending) or self._choose(view, pending))
+        test = self._test_noise(view, pending) if self._manner.noise_tests else None
+        if test is not None:
+            return self._tell_outliers(test)
+        self._clock.t += 1
+        return self._tell_outliers(self._choose(view, pending))
 
     def _test_noise(self, view: View, pending: Sequence[Query]) -> Suggestion | None:
         """A second query of the best point of a fidelity that seems to be noisy, where no point was asked twice yet.
@@ -229,13 +262,15 @@ class Cycle(ABC):
             k = self._used.index(record.fidelity)
             self._design.count(record, k)
             self._observations.add(record.u, k, record.y, record.bound)
-            self._models.reconsider_noise()
+            if self._manner.noise_tests:
+                self._models.reconsider_noise()
 
     # ----------------------------------------------------------------------------------------------- state
 
     def _parts(self) -> dict[str, Part]:
         """The parts whose states make that of the strategy, in the order in which they are restored."""
         return {
+            "clock": self._clock,
             "observations": self._observations,
             "failures": self._failures,
             "design": self._design,
@@ -247,20 +282,23 @@ class Cycle(ABC):
         states = {name: part.state() for name, part in self._parts().items()}
         if any(state is None for state in states.values()):
             return None
-        return {**states, "arithmetic": arithmetic()}
+        return {**states, "costs": list(self._costs), "arithmetic": arithmetic()}
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Go on as the strategy does that told this state, after being told the same records."""
         parts = self._parts()
-        given = mapping(state, *parts, "arithmetic")
+        given = mapping(state, *parts, "costs", "arithmetic")
         if given["arithmetic"] != arithmetic():
             raise ValueError("a state must come from a CPU and a build that compute as these do, got another")
+        costs = many(positive, len(self._costs))(given["costs"])
+        if costs != self._costs:
+            self._reprice(costs)
         for name, part in parts.items():
             part.restore(given[name])
 
     def _can_pay(self, k: int, remaining: float) -> bool:
         """Whether a query at position k leaves enough for a target query (the target itself need not)."""
-        reserve = 0.0 if k == self._top else self._costs[-1]
+        reserve = 0.0 if k == self._top or not self._manner.last_query else self._costs[-1]
         return self._costs[k] + reserve <= remaining
 
 
@@ -269,16 +307,17 @@ class Search:
 
     The acquisition is lowered where a query at position k or at the target is likely to fail, or at a cheaper one that
     fails where the target does. Where position k is noiseless no point is queried there twice, and none that is nearly
-    pending: the next best is taken. Nor is one that has just failed.
+    pending: the next best is taken. Nor is one that has just failed. If not `distinct`, points may come back.
     """
 
-    def __init__(self, problem: Problem, models: FidelityModels, failures: FailureModel) -> None:
+    def __init__(self, problem: Problem, models: FidelityModels, failures: FailureModel, distinct: bool = True) -> None:
         self._domain = problem.domain
         self._points = problem.domain.points  # None: X is not finite
         self._maximiser = problem.maximiser
         self._models = models
         self._failures = failures
         self._observations = models.observations
+        self._distinct = distinct
 
     def point(
         self,
@@ -337,7 +376,7 @@ class Search:
 
     def is_needless(self, u: Array, k: int, pending: Sequence[Query]) -> bool:
         """Whether a query of this point at position k would tell nothing new."""
-        if self._models.is_noiseless(k) and self._observations.is_taken(u, k, pending):
+        if self._distinct and self._models.is_noiseless(k) and self._observations.is_taken(u, k, pending):
             return True
         return bool(self._observations.same(self._observations.just_failed(k), u).any())
 
@@ -347,7 +386,7 @@ class Search:
 
     def is_crowded(self, u: Array, k: int, pending: Sequence[Query]) -> bool:
         """Whether a query of this point of a box at position k would nearly copy a pending one, and tell no more."""
-        if self._points is not None or not self._models.is_noiseless(k):
+        if self._points is not None or not self._distinct or not self._models.is_noiseless(k):
             return False
         waiting = self._observations.pending_points(k, pending)
         return bool((np.abs(waiting - u).max(axis=1) < _apart(len(waiting))).any())
@@ -364,7 +403,7 @@ class Search:
     def _find_avoided(self, k: int, pending: Sequence[Query]) -> BoolArray:
         """The points of a finite set that are no candidates for a query at position k."""
         avoid = np.zeros(0 if self._points is None else len(self._points), dtype=np.bool_)
-        if self._models.is_noiseless(k):
+        if self._distinct and self._models.is_noiseless(k):
             avoid |= self._observations.finished_rows(k, pending)
         failed = avoid.copy()
         failed[self._observations.rows_of([u for u, _, _ in self._observations.recent_failures()])] = True

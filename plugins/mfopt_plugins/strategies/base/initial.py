@@ -9,11 +9,11 @@ import numpy as np
 
 from mfopt.errors import Exhausted
 from mfopt.hooks import blocks_of
-from mfopt.protocols import Array, Problem, Query, Record, Suggestion, View
+from mfopt.protocols import Array, BoolArray, Problem, Query, Record, Suggestion, View
 from mfopt.run.reason import Reason
 from mfopt_plugins.method.design import cheap_counts, initial_counts, initial_point
 from mfopt_plugins.method.failures import FailureModel
-from mfopt_plugins.method.kept import Kept, count, fields, flag, many
+from mfopt_plugins.method.kept import Kept, array, count, fields, flag, many
 from mfopt_plugins.method.observations import Observations
 
 _TRIES = 1000  # draws for a point that was not queried before, on a finite set
@@ -23,6 +23,7 @@ _CHOICE = 30  # draws among which the point least likely to fail is chosen
 class InitialDesign(Kept):
     """Uniform points for the fidelities in use, by position k; values that nobody asked for take the place of some.
 
+    `costs`, by position, may change: `reconsider` is called when they have.
     `complete` is True once no query of it is left, whatever the capital pays for.
     """
 
@@ -30,40 +31,55 @@ class InitialDesign(Kept):
         complete=flag,
         _counts=many(count),
         _drawn=many(count),
-        _draws=many(many(count)),
+        _draws=many(many(lambda value: array(value) if isinstance(value, np.ndarray) else count(value))),
         _unasked=many(count),
     )
 
     def __init__(
         self,
         problem: Problem,
+        costs: Sequence[float],
         observations: Observations,
         failures: FailureModel,
         initial_capital: float | None,
         cheap: bool,
+        promoted: bool,
     ) -> None:
         self._domain, self._seed = problem.domain, problem.seed
         self._used = observations.used
-        self._costs = [problem.costs[m] for m in self._used]
+        self._costs = costs
         self._observations = observations
         self._failures = failures
-        size = None if self._domain.points is None else len(self._domain.points)
-        parameters = len(blocks_of(self._domain))
-        if cheap and initial_capital is None:
-            self._counts = list(cheap_counts(self._costs, parameters, size))
-        else:
-            self._counts = list(initial_counts(self._costs, problem.capital, initial_capital, parameters, size))
+        self._capital, self._initial_capital, self._cheap = problem.capital, initial_capital, cheap
+        self._promoted = promoted and cheap and initial_capital is None
+        self._counts = self._count_points()
         self._drawn = [0] * len(self._used)
         self._issued: list[list[Array]] = [[] for _ in self._used]
-        self._draws: list[list[int]] = [[] for _ in self._used]  # which points of the stream these are
+        self._draws: list[list[int | Array]] = [[] for _ in self._used]  # their numbers in the stream, or themselves
         self._unasked = [0] * len(self._used)
         self.complete = False
+
+    def _count_points(self) -> list[int]:
+        """How many points each position gets."""
+        size = None if self._domain.points is None else len(self._domain.points)
+        parameters = len(blocks_of(self._domain))
+        if self._cheap and self._initial_capital is None:
+            return list(cheap_counts(self._costs, parameters, size))
+        return list(initial_counts(self._costs, self._capital, self._initial_capital, parameters, size))
+
+    def reconsider(self) -> None:
+        """Plan what is still to be asked for anew, with costs that have changed; a complete design stays complete."""
+        if not self.complete:
+            self._counts = self._count_points()
 
     def next(self, view: View, pending: Sequence[Query]) -> Suggestion | None:
         """The next query of the design; None when it is complete, or its rest cannot be paid."""
         for k, size in enumerate(self._counts):
             # The last target query is never left to chance, whatever the fidelity of this one.
             if self._left(k) and self._costs[k] + self._costs[-1] <= view.remaining:
+                best = self._find_best_below(k)
+                if best is not None:
+                    return self._suggest((best, None), k, view.t, "the best point of the cheapest fidelity")
                 drawn = self._draw(k, pending)
                 if drawn is not None:
                     text = f"point {len(self._issued[k]) + 1} of {size - self._unasked[k]} at this fidelity"
@@ -71,6 +87,16 @@ class InitialDesign(Kept):
                 self._counts[k] = 0
         self.complete = not any(self._left(k) for k in range(len(self._used)))
         return None
+
+    def _find_best_below(self, k: int) -> Array | None:
+        """The best point of the cheapest fidelity for the target's query in a cheap design; None: one by chance.
+
+        A training run is continued where it began well. Where it was begun elsewhere, or has failed, chance decides.
+        """
+        if not self._promoted or k == 0 or len(self._observations.queried_points(k)):
+            return None
+        points, values = self._observations.worked(0)
+        return points[int(np.argmax(values))].copy() if len(values) else None
 
     def another(self, k: int, view: View, pending: Sequence[Query], text: str) -> Suggestion:
         """One more uniform point at position k, beyond the design."""
@@ -96,7 +122,10 @@ class InitialDesign(Kept):
     def restore(self, state: object) -> None:
         """Take up the state that another design of the same problem has told."""
         super().restore(state)
-        self._issued = [[self._point(k, i) for i in draws] for k, draws in enumerate(self._draws)]
+        self._issued = [
+            [self._point(k, one) if isinstance(one, int) else one for one in draws]
+            for k, draws in enumerate(self._draws)
+        ]
 
     def _point(self, k: int, i: int) -> Array:
         return initial_point(self._domain, self._seed, self._used[k], i)
@@ -125,7 +154,7 @@ class InitialDesign(Kept):
         """The next uniform point for position k, on a finite set one that needs a query."""
         observations = self._observations
         finite = self._domain.points is not None
-        taken = observations.finished_rows(k, pending) if finite else np.empty(0, dtype=np.bool_)
+        taken = self._taken_rows(k, pending) if finite else np.empty(0, dtype=np.bool_)
         for _ in range(_TRIES):
             i = self._drawn[k]
             u = self._point(k, i)
@@ -134,8 +163,15 @@ class InitialDesign(Kept):
                 return u, i
         return None
 
-    def _suggest(self, drawn: tuple[Array, int], k: int, t: int, text: str) -> Suggestion:
+    def _taken_rows(self, k: int, pending: Sequence[Query]) -> BoolArray:
+        """Which rows of a finite set need no query at position k; one that just failed waits while there are others."""
+        finished = self._observations.finished_rows(k, pending)
+        waiting = finished.copy()
+        waiting[self._observations.rows_of(self._observations.just_failed(k))] = True
+        return finished if waiting.all() else waiting
+
+    def _suggest(self, drawn: tuple[Array, int | None], k: int, t: int, text: str) -> Suggestion:
         u, i = drawn
         self._issued[k].append(u)
-        self._draws[k].append(i)
+        self._draws[k].append(u if i is None else i)
         return Suggestion(u, self._used[k], Reason("initial design", text, self._used[k], t))

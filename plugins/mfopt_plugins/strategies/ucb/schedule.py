@@ -3,8 +3,7 @@
     Practical   the section "Some Implementation Details": β_t = 0.2 d log 2t, ζ and γ learnt from data unless given
     Theory      Theorems (gpucb), (discreteThm) and (compactThm): their β_t, ζ given, γ_m = ζ_m √(λ_m/λ_{m+1})
 
-A schedule also says whether the method's own heuristics apply to it (`heuristics`): the theorems are about Algorithm
-(mfgpucb) and nothing else.
+Where the two leave something open, the departures of the method (departures.py) say what is done.
 """
 
 from __future__ import annotations
@@ -22,6 +21,7 @@ from mfopt.errors import InputError
 from mfopt.protocols import Array, Domain, Problem, Query
 from mfopt_plugins.method.kept import Kept, fields, flag, many, number
 from mfopt_plugins.method.observations import Observations
+from mfopt_plugins.strategies.ucb.departures import Departures
 from mfopt_plugins.strategies.ucb.zeta import START, ZetaRule
 
 NOISY_DIM = 20  # dimensions of which noisy values take at least the β_t, so that it is 4 log 2t
@@ -62,13 +62,13 @@ class Given:
 
 
 class Schedule(ABC):
-    """β_t, and the rules of ζ and γ."""
+    """β_t, and the rules of ζ and γ; `theorem` is the one that is about it, if any."""
 
-    heuristics: bool
+    theorem: str | None = None
 
-    def __init__(self, given: Given, gamma_shrink: float = 1.0) -> None:
+    def __init__(self, given: Given, gamma_shrink: float = 1.0, by_capital: bool = True) -> None:
         self.zeta = ZetaRule(given.zetas, given.used)
-        self.gamma = GammaRule(given.costs, given.gammas, gamma_shrink)
+        self.gamma = GammaRule(given.costs, given.gammas, gamma_shrink, by_capital)
 
     @abstractmethod
     def beta(self, t: int, noisy: bool) -> float:
@@ -97,24 +97,23 @@ class Practical(Schedule):
     settle, so doubt has no say there, and 4 log t is how β_t grows in the theorem about finite X.
     """
 
-    heuristics = True
-
-    def __init__(self, given: Given, gamma_shrink: float, factor: float, dim: int) -> None:
-        super().__init__(given, gamma_shrink)
+    def __init__(self, given: Given, gamma_shrink: float, factor: float, dim: int, departures: Departures) -> None:
+        super().__init__(given, gamma_shrink, departures.by_capital)
         self._factor = factor
         self._dim = dim
+        self._informed = departures.informed
 
     def beta(self, t: int, noisy: bool) -> float:
         """β_t = 0.2 d log 2t (theory.beta_practical), with noise that of NOISY_DIM dimensions where they are fewer."""
         return self._factor * (max(self._dim, NOISY_DIM) if noisy else self._dim) * log(2 * t)
 
     def informed_positions(self, counts: Sequence[int]) -> list[int]:
-        """The positions that have values.
+        """All positions in the paper, those that have values by default.
 
         Before its first value a fidelity's bound is a flat guess, which in the minimum would hide the peaks that the
         others show.
         """
-        return [k for k, count in enumerate(counts) if count]
+        return [k for k, count in enumerate(counts) if count or not self._informed]
 
 
 @dataclass(frozen=True)
@@ -122,15 +121,27 @@ class Constants:
     """δ, ξ and the constants a, b of the kernel in the theorems (see mfopt.theory)."""
 
     delta: float
-    xi: float
-    a: float
-    b: float
+    xi: float = 1.0  # of no matter with one fidelity
+    a: float = 1.0  # of no matter where X is finite, as b
+    b: float = 1.0
+
+    @classmethod
+    def check(
+        cls, delta: float, xi: float | None, a: float | None, b: float | None, count: int, domain: Domain
+    ) -> Constants:
+        """The constants as given; an InputError where a theorem needs one that was not."""
+        if xi is None and count > 1:
+            raise InputError("xi must be given in theory mode, P(A2) or less (theory.xi_monte_carlo), got None")
+        for name, value in (("a", a), ("b", b)):
+            if value is None and domain.points is None:
+                raise InputError(
+                    f"{name} must be given in theory mode where X is not finite (theory.smoothness_se), got None"
+                )
+        return cls(delta, xi or 1.0, a or 1.0, b or 1.0)
 
 
 class Theory(Schedule):
     """The theorems' choices; X is finite, or [0, 1]^d."""
-
-    heuristics = False
 
     def __init__(self, given: Given, domain: Domain, constants: Constants) -> None:
         zetas = [zeta for zeta in given.zetas if zeta is not None]
@@ -145,6 +156,8 @@ class Theory(Schedule):
         self._dim = domain.dim
         self._size = None if domain.points is None else len(domain.points)
         self._constants = constants
+        several = "discreteThm" if self._size is not None else "compactThm"
+        self.theorem = f"Theorem ({several if self._fidelities > 1 else 'gpucb'})"
 
     def beta(self, t: int, noisy: bool) -> float:
         """β_t of the theorem for this X and this number of fidelities."""
@@ -172,11 +185,12 @@ class GammaRule(Kept):
     """The thresholds γ_m of the positions 0..K−2, below which a fidelity is left for the next one; the target has none.
 
     γ_m starts at 1 % of the range of the initial values and is doubled when nothing above m was queried for more than
-    λ_{m+1}/λ_m iterations (section "Choice of γ_m's"); the count then starts again. An iteration at a fidelity l < m
-    counts as λ_l/λ_m of one: what matters is the capital, λ_{m+1} of it, that went by without a query above. With two
-    fidelities that is the paper's rule; with more, the paper's counts every iteration as a whole, so that a few
-    queries at fidelity 1 would drive up the thresholds of all others. With `shrink` > 1, which is not in the paper,
-    γ_m is divided by it after each query above m, but not below its start.
+    λ_{m+1}/λ_m iterations (section "Choice of γ_m's"); the count then starts again.
+
+    Two options are not in the paper. With `by_capital` an iteration at a fidelity l < m counts as λ_l/λ_m of one: what
+    matters is the capital, λ_{m+1} of it, that went by without a query above. With two fidelities that is the same;
+    with more, the paper's rule lets a few queries at fidelity 1 drive up the thresholds of all others. With `shrink`
+    > 1 γ_m is divided by it after each query above m, but not below its start.
 
     values   γ_m of every position, +∞ for the target
     started  whether every γ_m has its start value
@@ -186,13 +200,20 @@ class GammaRule(Kept):
 
     values: Array
 
-    def __init__(self, costs: Sequence[float], given: Sequence[float] | None, shrink: float) -> None:
-        self._costs = list(costs)
-        self._patience = [high / low for low, high in pairwise(costs)]
+    def __init__(
+        self, costs: Sequence[float], given: Sequence[float] | None, shrink: float, by_capital: bool = True
+    ) -> None:
+        self.reprice(costs)
+        self._by_capital = by_capital
         self._fixed = given is not None
         self._shrink = shrink
         self._set([float(gamma) for gamma in given or [0.0] * len(self._patience)])
         self.restart()
+
+    def reprice(self, costs: Sequence[float]) -> None:
+        """Wait as long as these costs ask for from now on."""
+        self._costs = list(costs)
+        self._patience = [high / low for low, high in pairwise(costs)]
 
     def restart(self) -> None:
         """Begin anew with the next start; what was given stays."""
@@ -218,7 +239,7 @@ class GammaRule(Kept):
                 self._waited[m] = 0.0
                 gamma[m] = max(gamma[m] / self._shrink, self._least[m])
                 continue
-            self._waited[m] += self._costs[k] / self._costs[m]
+            self._waited[m] += self._costs[k] / self._costs[m] if self._by_capital else 1.0
             if self._waited[m] > patience:
                 # Twice 0 is 0: a γ that started from constant values takes the width that holds the method here.
                 stuck = gamma[m] or (float(widths[m]) if np.isfinite(widths[m]) else 0.0)
@@ -249,15 +270,15 @@ class Share:
     costs: Sequence[float]
     observations: Observations
 
-    def is_owed(self, pending: Sequence[Query]) -> bool:
-        """Whether the target has had less than its share; values, failures and pending queries count."""
+    def is_owed(self, pending: Sequence[Query], part: float | None = None) -> bool:
+        """Whether the target has had less than its share, or `part`; values, failures and pending queries count."""
         asked = list(self.observations.counts)
         for _, k in self.observations.failures():
             asked[k] += 1
         for query in pending:
             asked[self.observations.used.index(query.fidelity)] += 1
         spent = [count * cost for count, cost in zip(asked, self.costs, strict=True)]
-        return spent[-1] < self.part * sum(spent)
+        return spent[-1] < (self.part if part is None else part) * sum(spent)
 
 
 def require_not_negative(name: str, values: Sequence[float | None]) -> None:

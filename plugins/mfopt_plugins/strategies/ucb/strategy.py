@@ -3,23 +3,25 @@
 After the initial design (see base/cycle.py) an ask takes the first of these steps that applies:
 
     1. a check of ζ (zeta_checks.py): a value that was off the mean one position below is asked for there too
-    2. the target, while it has had less than its share of the capital (Share in schedule.py)
+    2. the target, while it has had less than its share of the capital (Share in schedule.py), by GP-UCB and with a
+       larger share where the cheap fidelities seem to tell nothing (hedge.py)
     3. x_t = argmax φ, and a fidelity for it:
        rule "worth"   φ = φ_M; m_t = the m whose value at x_t removes most of the target's variance there, per cost
        rule "gamma"   φ = min φ_m, eq. (mfgpucbDefn); m_t = the smallest m with β_t^½ σ_m(x_t) ≥ γ_m, else M
 
-Rule "gamma" without a share is the paper's. Rule "worth" needs one posterior of all fidelities, in which a cheap value
+Rule "gamma" without a share is the paper's. What else differs from it is listed in departures.py; a mode is a choice of
+these. Rule "worth" needs one posterior of all fidelities, in which a cheap value
 moves the target's bound: how far is what it is worth, so that no threshold is needed, a useless fidelity is left alone
 and a good one is asked as long as it helps.
 
-β_t, ζ and γ come from a schedule (schedule.py), practical or that of the theorems. In practical mode, and not in the
-paper: doubt (doubt.py) where the bounds promise nothing; the last target query that the capital pays for explores no
-more, it goes to the maximum of φ with β = 0.
+β_t, ζ and γ come from a schedule (schedule.py), practical or that of the theorems. By default, and not in the paper:
+doubt (doubt.py) where the bounds promise nothing; the last target query that the capital pays for explores no more, it
+goes to the maximum of φ with β = 0.
 
 Pending queries count as told with their posterior mean. Where evaluations fail φ is lowered (base/avoid.py), and a
 fidelity that is likely to fail at x_t is skipped.
-On a noiseless fidelity no point is queried twice: the query moves up to the next fidelity or, if the target knows the
-point too, to the next best point.
+By default no point is queried twice on a noiseless fidelity: the query moves up to the next fidelity or, if the target
+knows the point too, to the next best point.
 """
 
 from __future__ import annotations
@@ -39,11 +41,15 @@ from mfopt_plugins.strategies.base.avoid import CAUTION
 from mfopt_plugins.strategies.base.cycle import Cycle, Part, incumbent
 from mfopt_plugins.strategies.base.risk import Risk
 from mfopt_plugins.strategies.ucb.affine import Affine
+from mfopt_plugins.strategies.ucb.departures import Departures
 from mfopt_plugins.strategies.ucb.doubt import FACTOR, SETTLED, STEPS, Doubt
+from mfopt_plugins.strategies.ucb.hedge import ALONE, Hedge
 from mfopt_plugins.strategies.ucb.options import UCBOptions
 from mfopt_plugins.strategies.ucb.schedule import CALM, Constants, Given, Practical, Schedule, Share, Theory
 from mfopt_plugins.strategies.ucb.softener import Softener, find_judge
 from mfopt_plugins.strategies.ucb.zeta_checks import ZetaChecks
+
+CHECK = "check of ζ"  # a kind of reason
 
 
 @dataclass(frozen=True)
@@ -75,6 +81,7 @@ class _Choice:
 class _Terms(UCBOptions, Cycle):
     """The terms of φ, and suggestions that tell them."""
 
+    _manner: Departures
     _schedule: Schedule
     _affine: Affine
     _softener: Softener
@@ -119,7 +126,8 @@ class _Terms(UCBOptions, Cycle):
         reason = Reason(kind, choice.text, fidelity, turn.view.t, turn.beta, self._used, mean, width, zeta, phi, gamma)
         if choice.worth is not None:
             reason = replace(reason, worth=tuple(choice.worth.tolist()))
-        self._schedule.gamma.count(choice.k, choice.width)
+        if kind != CHECK or self._manner.all_queries:
+            self._schedule.gamma.count(choice.k, choice.width)
         return Suggestion(choice.u, fidelity, reason)
 
 
@@ -134,39 +142,51 @@ class UCBStrategy(_Terms):
         """Called once, before the first ask."""
         used = self.fidelities(len(problem.costs))
         given = Given.check(problem, used, self.zetas, self.gammas)
-        if self.mode == "practical":
-            self._schedule = Practical(given, self.gamma_shrink, self.beta_factor, len(blocks_of(problem.domain)))
-        else:
-            constants = Constants(self.delta, self.xi, self.a, self.b)
+        self._manner = rules = self.departures
+        if self.mode == "theory":
+            constants = Constants.check(self.delta, self.xi, self.a, self.b, len(used), problem.domain)
             self._schedule = Theory(given, problem.domain, constants)
-        free = self._schedule.heuristics and len(used) > 1 and not (given.any or self.affine)
-        self._weighs = free and self.rule == "worth" and self.coupled
+        else:
+            dim = len(blocks_of(problem.domain))
+            self._schedule = Practical(given, self.gamma_shrink, self.beta_factor, dim, rules)
+        # ζ and γ that are given, and affine corrections, are in the unit of y: they hold for values as they are.
+        free = len(used) > 1 and not (given.any or self.affine)
+        self._weighs = free and rules.rule == "worth" and rules.coupled
         super().start(problem)
         self._weighs = self._weighs and self._models.joint is not None
-        heuristics, several = self._schedule.heuristics, len(used) > 1
         # A bound ζ_m that is given is one for the fidelity as it is.
         self._affine = Affine([self.affine and zeta is None for zeta in given.zetas])
-        self._checks = ZetaChecks(self._schedule.zeta, self._models, self._design, self._affine, heuristics)
-        # ζ and γ that are given, and affine corrections, are in the unit of y: they hold for values as they are.
-        softens = self.softened and heuristics and several and not (given.any or self.affine)
-        self._softener = Softener(find_judge(problem, used) if softens else None)
+        self._checks = ZetaChecks(self._schedule.zeta, self._models, self._design, self._affine, rules.contradictions)
+        self._softener = Softener(find_judge(problem, used) if rules.softened and free else None)
         self._risk = Risk(self._failures, self._observations, self._costs)
-        self._doubt = Doubt() if self.doubt and heuristics else None
-        self._share = Share(self.share if self._weighs else 0.0, self._costs, self._observations)
+        self._doubt = Doubt() if rules.doubt else None
+        self._share = Share(rules.share if self._weighs else 0.0, self._costs, self._observations)
+        self._hedge = Hedge(problem, self._models) if rules.hedged and self._weighs else None
 
     def tell(self, record: Record) -> None:
         """Learn the outcome of a query, or data that nobody asked for, in the order told."""
+        if self._hedge is not None and record.y is not None and record.fidelity == self._used[-1]:
+            self._hedge.judge(record.u, self._softener.softening.value(record.y))
         if record.y is not None and record.fidelity in self._used:
             self._checks.tell(record.u, self._used.index(record.fidelity), record.y, record.asked)
         super().tell(record)
+
+    def _reprice(self, costs: Sequence[float]) -> None:
+        super()._reprice(costs)
+        self._schedule.gamma.reprice(costs)
 
     @property
     def violations(self) -> dict[int, float]:
         """By fidelity, the largest difference seen that contradicts a ζ_m that was given."""
         return dict(self._schedule.zeta.violations)
 
+    @property
+    def theorem(self) -> str | None:
+        """The theorem about this run, in theory mode."""
+        return self._schedule.theorem
+
     def _needs_values(self) -> bool:
-        return self._schedule.heuristics
+        return self.mode != "theory"  # where the prior is given
 
     def _way_back(self) -> Callable[[Array], Array] | None:
         if not self._softener.active:
@@ -175,14 +195,19 @@ class UCBStrategy(_Terms):
         return partial(self._softener.unsoften, lowest=float(values.min()), highest=float(values.max()))
 
     def _couples(self) -> bool:
-        # The theorems are about one process per fidelity, and so are affine corrections.
-        return self.coupled and self._schedule.heuristics and not self.affine
+        return self._manner.coupled and not self.affine  # a correction is one of a process of its own
+
+    def _shares_kernel(self) -> bool:
+        return self._manner.one_kernel
 
     def _calibrates(self) -> bool:
-        return self.calibrated and self._weighs
+        return self._manner.calibrated and self._weighs
 
     def _starts_cheap(self) -> bool:
         return self._weighs
+
+    def _promotes(self) -> bool:
+        return self._manner.promoted
 
     def _learn(self, view: View) -> None:
         if max(self._observations.counts) >= self._softener.due_at and self._softener.judge(
@@ -191,9 +216,8 @@ class UCBStrategy(_Terms):
             self._observations.soften(self._softener.softening)
             self._learn_anew()
         super()._learn(view)
-
-    def _looks_for_outliers(self) -> bool:
-        return self._schedule.heuristics  # the theorems are about values as they are
+        if self._hedge is not None:
+            self._hedge.update()
 
     def _see_anew(self) -> None:
         self._softener.restart()
@@ -202,6 +226,8 @@ class UCBStrategy(_Terms):
     def _learn_anew(self) -> None:
         """Learn the models, ζ and γ from values that are seen differently now."""
         self._models.forget()
+        if self._hedge is not None:
+            self._hedge.forget()
         self._schedule.gamma.restart()
         self._checks.compare_all(self._spread())
 
@@ -215,7 +241,8 @@ class UCBStrategy(_Terms):
             "softener": self._softener,
             "risk": self._risk,
         }
-        return parts if self._doubt is None else {**parts, "doubt": self._doubt}
+        others = {"doubt": self._doubt, "hedge": self._hedge}
+        return parts | {name: part for name, part in others.items() if part is not None}
 
     # --------------------------------------------------------------------------------- what to ask for next
 
@@ -225,10 +252,12 @@ class UCBStrategy(_Terms):
             self._affine.learn(self._models)
             self._checks.compare_all(self._spread())
         self._schedule.start(self._spread())
-        turn = _Turn(view, pending, self._schedule.beta(view.t, self._is_alone_with_noise()))
+        t = view.t if self._manner.all_queries else self._clock.t
+        turn = _Turn(view, pending, self._schedule.beta(t, self._is_alone_with_noise()))
         check = self._checks.next(pending, lambda k: self._can_pay(k, view.remaining), turn.beta)
         if check is not None:
-            return self._suggest("check of ζ", turn, self._check(*check, turn))
+            self._clock.t -= 1  # a check belongs to the iteration that it checks
+            return self._suggest(CHECK, turn, self._check(*check, turn))
         failing = self._observations.failed > 0
         probed = self._risk.find_probed(pending) if failing else None
         if probed is not None:
@@ -249,7 +278,7 @@ class UCBStrategy(_Terms):
 
     def _is_alone_with_noise(self) -> bool:
         """Whether the only fidelity in use is noisy; where there are several the cheap ones explore."""
-        return self._top == 0 and self._models.noise_is_certain()
+        return self._top == 0 and self._manner.noise_tests and self._models.noise_is_certain()
 
     def _check(self, u: Array, low: int, turn: _Turn) -> _Choice:
         text = f"fidelity {self._used[low + 1]} differed here from this one's mean by more than ζ"
@@ -257,8 +286,10 @@ class UCBStrategy(_Terms):
 
     def _decide(self, turn: _Turn) -> tuple[str, _Turn, _Choice]:
         """The rule that applies, the turn (doubt changes β), and the choice."""
+        if self._hedge is not None and self._hedge.prefers_alone and self._share.is_owed(turn.pending, ALONE):
+            return "hedge", turn, self._ask_alone(self._hedge, turn)
         if self._share.is_owed(turn.pending):
-            text = f"the target has had less than {100 * self.share:.0f} % of what was spent"
+            text = f"the target has had less than {100 * self._share.part:.0f} % of what was spent"
             return "share", turn, self._ask_target(self._bound([self._top], CALM * turn.beta), turn, text)
         choice = self._explore(turn)
         doubt = self._doubt if self._doubt is not None and self._is_settled(choice) else None
@@ -266,8 +297,8 @@ class UCBStrategy(_Terms):
         if doubt is not None and doubt.looks:
             kind = "doubt"
             turn, choice = self._look_elsewhere(turn)
-            doubt.looks -= choice.k == self._top  # until the target was asked elsewhere
-        if choice.k == self._top and turn.view.remaining < 2 * self._costs[-1]:
+            doubt.look(choice.k == self._top)
+        if self._manner.last_query and choice.k == self._top and turn.view.remaining < 2 * self._costs[-1]:
             text = "the capital pays for one more target query: it goes where the means are best"
             bound = self._bound(self._bounding_positions(), 0.0)
             return "last target query", turn, self._ask_target(bound, turn, text, CAUTION)
@@ -320,6 +351,12 @@ class UCBStrategy(_Terms):
         """A target query at the maximum of `bound`."""
         u = self._search.point(bound, self._top, turn.view, turn.pending, self._spread() or 1.0, hope)
         return self._terms_at(u, turn.beta).at(self._top, text)
+
+    def _ask_alone(self, hedge: Hedge, turn: _Turn) -> _Choice:
+        """A target query by GP-UCB."""
+        text = "its own values have predicted the target better than all fidelities together"
+        with hedge.hallucinate(self._observations.pending_points(self._top, turn.pending)):
+            return self._ask_target(hedge.bound(turn.beta), turn, text)
 
     def _choose_fidelity(self, u: Array, turn: _Turn) -> _Choice:
         """m_t at x_t."""

@@ -1,12 +1,17 @@
 """Checks of ζ: values that lie too far from the fidelity below are asked for there too.
 
 After a query at m > 1 with |y − μ_{m−1}(x)| > ζ the paper queries (x, m − 1), and lets ζ grow if the two values differ
-by more than ζ (section "Choice of ζ_m's"). Two rules are our own (measured in benchmarks/experiments.md):
+by more than ζ (section "Choice of ζ_m's"). The mean is μ_{t−1}, that before the query, and neither the initial design
+nor noise has a say. With `contradictions` four rules are our own (measured in benchmarks/experiments.md):
 
-    Contradictions. A value outside [μ − β½σ − ζ, μ + β½σ + ζ] of the position below contradicts the bounds. Values of
+    A value outside [μ − β½σ − ζ, μ + β½σ + ζ] of the position below contradicts the bounds. Values of
     the initial design are checked only where they do, since chance put them where they are, not φ.
 
     The best target value is held against the bounds at each ask, since models change.
+
+    The mean is that of the ask after the query.
+
+    Three standard deviations of the noise are taken off a difference.
 """
 
 from __future__ import annotations
@@ -26,20 +31,24 @@ from mfopt_plugins.strategies.ucb.zeta import ZetaRule
 
 
 class ZetaChecks(Kept):
-    """Holds values against ζ, in the unit of corrected values; `best` says whether the best target value is watched."""
+    """Holds values against ζ, in the unit of corrected values."""
 
-    kept = fields(_waiting=many(group(array, count, number, flag)), _asked=many(many(array)))
+    kept = fields(
+        _waiting=many(group(array, count, number, flag)), _off=many(group(array, count)), _asked=many(many(array))
+    )
 
     def __init__(
-        self, zeta: ZetaRule, models: FidelityModels, design: InitialDesign, affine: Affine, best: bool
+        self, zeta: ZetaRule, models: FidelityModels, design: InitialDesign, affine: Affine, contradictions: bool
     ) -> None:
         self._zeta = zeta
         self._models = models
         self._observations = models.observations
         self._design = design
         self._affine = affine
-        self._watches_best = best and len(models.used) > 1
+        self._contradictions = contradictions
+        self._watches_best = contradictions and len(models.used) > 1
         self._waiting: list[tuple[Array, int, float, bool]] = []  # values told, to be checked; those of the design
+        self._off: list[tuple[Array, int]] = []  # points and positions to be asked, as the paper has it
         self._asked: list[list[Array]] = [[] for _ in models.used]  # points that were asked for a check, by position
 
     def tell(self, u: Array, k: int, y: float, asked: bool) -> None:
@@ -52,10 +61,18 @@ class ZetaChecks(Kept):
             if value is not None:
                 self._compare(k, seen, other, value)
         if asked and k > 0:
-            self._waiting.append((u, k, y, self._design.has_issued(u, k)))
+            of_design = self._design.has_issued(u, k)
+            if self._contradictions:
+                self._waiting.append((u, k, y, of_design))
+            elif self._zeta.started and not of_design and self._is_off(u, k, seen, 0.0):
+                self._off.append((u, k - 1))
 
     def next(self, pending: Sequence[Query], payable: Callable[[int], bool], beta: float) -> tuple[Array, int] | None:
         """The point and the position where the next check is to be made; None when there is none."""
+        while self._off:
+            u, low = self._off.pop(0)
+            if self._can_ask(u, low, pending, payable):
+                return self._ask(u, low)
         while self._waiting:
             u, k, y, of_design = self._waiting.pop(0)
             widths = sqrt(beta) if of_design else 0.0
@@ -86,7 +103,8 @@ class ZetaChecks(Kept):
                         self._compare(k, float(y), k - 1, value)
 
     def _compare(self, k: int, y: float, other: int, value: float) -> None:
-        noise = self._noise(k) + self._noise(other)
+        learnt = self._zeta.learnt[min(k, other)]
+        noise = 0.0 if learnt and not self._contradictions else self._noise(k) + self._noise(other)
         self._zeta.compare(k, self._affine.value(k, y), other, self._affine.value(other, value), noise)
 
     def _noise(self, k: int) -> float:
@@ -99,7 +117,9 @@ class ZetaChecks(Kept):
         if not self._zeta.learnt[low]:
             return False
         mean, sigma = self._models.at(u)
-        difference = abs((a[k] * y + b[k]) - (a[low] * mean[low] + b[low])) - NOISE_DEVIATIONS * sqrt(self._noise(k))
+        difference = abs((a[k] * y + b[k]) - (a[low] * mean[low] + b[low]))
+        if self._contradictions:
+            difference -= NOISE_DEVIATIONS * sqrt(self._noise(k))
         return bool(max(difference, 0.0) > self._zeta.neighbour + widths * (abs(a[low]) * sigma[low]))
 
     def _can_ask(self, u: Array, low: int, pending: Sequence[Query], payable: Callable[[int], bool]) -> bool:

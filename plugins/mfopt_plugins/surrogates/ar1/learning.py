@@ -67,10 +67,11 @@ def learn(
 ) -> Scales:
     """The maximum a posteriori for standardised rows, one (u, y) per level; known noises and a given ρ stay.
 
-    The search starts from the `previous` optimum alone where there is one.
+    The search starts from the `previous` optimum alone where there is one. The first one starts from both signs of ρ:
+    there is a maximum on either side.
     """
     layout = _lay_out(groups, noises, rho)
-    u, level, y = stack(thin(rows, rng))
+    u, level, y = stack(thin(rows))
 
     def likelihood(theta: Array) -> list[tuple[float, Array]]:
         scales = _unpack(layout, theta, noises)
@@ -80,6 +81,9 @@ def learn(
         return [(value, _add_up(layout, slope, len(groups), len(rows)))]
 
     starts = layout.choose_starts(None if previous is None else _pack(layout, previous), False, rng, _DRAW_WIDTH)
+    if previous is None:
+        central = central_scales(len(rows), groups)
+        starts.append(_pack(layout, replace(central, rhos=tuple(-one for one in central.rhos))))
     iterations = _ITERATIONS if previous is None else _WARM_ITERATIONS
     return _unpack(layout, layout.maximise_posterior(likelihood, starts, iterations), noises)
 

@@ -33,7 +33,7 @@ from mfopt_plugins.surrogates.given import Given
 from mfopt_plugins.surrogates.gp.process import GaussianProcess, Hyper, MakeGP
 from mfopt_plugins.surrogates.priors import lengthscale_part, mean_part, noise_part, scale_part
 from mfopt_plugins.surrogates.rows import stack
-from mfopt_plugins.surrogates.theta import Layout, Part
+from mfopt_plugins.surrogates.theta import Layout, LogLikelihood, Part
 
 _NOISES_APART = 2.0  # deviation of the difference between the log noises of two fidelities
 _STEP, _STEP_SIGMA = 4.0, 1.0  # length-scale of a step: centre, and deviation of its logarithm
@@ -76,14 +76,31 @@ def lay_out(given: Given, noises: Sequence[float | None], calibrated: bool = Fal
     plain = Calibration.none(below)
     return Layout(
         [
-            lengthscale_part("lengthscale", given.groups, given.lengthscale),
+            lengthscale_part("lengthscale", given.groups, given.lengthscale, given.isotropic),
             Part("step", np.full(below, _STEP), _STEP_SIGMA),
             scale_part("scale", given.scale),
             noise_part("noise", noises, difference=_NOISES_APART**2),
             mean_part("mean", [given.mean]),
             Part("factor", plain.a, _FACTOR_SIGMA, given=None if calibrated else plain.a.tolist()),
             Part("shift", plain.b, _SHIFT_SIGMA, positive=False, given=None if calibrated else plain.b.tolist()),
-        ]
+        ],
+        flat=given.flat,
+    )
+
+
+def pack(layout: Layout, hyper: CoupledHyper) -> Array:
+    """θ for these hyper-parameters, in standard units; the signs of a are not in it."""
+    dim = len(hyper.kernel.lengthscale) - len(hyper.noises) + 1
+    return layout.pack(
+        {
+            "lengthscale": hyper.kernel.lengthscale[:dim],
+            "step": hyper.kernel.lengthscale[dim:],
+            "scale": [hyper.kernel.scale],
+            "noise": hyper.noises,
+            "mean": [hyper.kernel.mean],
+            "factor": np.abs(hyper.calibration.a[:-1]),
+            "shift": hyper.calibration.b[:-1],
+        }
     )
 
 
@@ -98,10 +115,8 @@ def unpack(layout: Layout, theta: Array, signs: Array) -> CoupledHyper:
     )
 
 
-def learn(
-    make: MakeGP[GaussianProcess], rows: Sequence[Rows], layout: Layout, starts: Sequence[Array], signs: Array
-) -> tuple[Array, float]:
-    """The maximum a posteriori for rows of coded points, (u, y) per fidelity in standard units, and its log density."""
+def log_likelihood(make: MakeGP[GaussianProcess], rows: Sequence[Rows], layout: Layout, signs: Array) -> LogLikelihood:
+    """That of θ for rows of coded points, (u, y) per fidelity in standard units."""
     u, level, y = stack(rows)
     count = len(rows)
     counts = np.bincount(level, minlength=count)
@@ -125,4 +140,4 @@ def learn(
         slope[layout["factor"]] = (np.bincount(level, weights * z - 2 * by_row, count) - counts)[:-1]
         return [(value - float(counts @ np.log(np.abs(hyper.calibration.a))), slope)]
 
-    return layout.find_maximum(likelihood, starts)
+    return likelihood

@@ -20,14 +20,14 @@ import numpy as np
 
 from mfopt.hooks import Rows
 from mfopt.protocols import Array, Model
-from mfopt_plugins.method.kept import array, count, group, many, mapping, maybe
+from mfopt_plugins.method.kept import array, count, flag, group, many, mapping, maybe
 from mfopt_plugins.surrogates.coupled.calibration import SOME, Calibration
-from mfopt_plugins.surrogates.coupled.learning import CoupledHyper, lay_out, learn, unpack
+from mfopt_plugins.surrogates.coupled.learning import CoupledHyper, lay_out, log_likelihood, pack, unpack
 from mfopt_plugins.surrogates.given import Given
 from mfopt_plugins.surrogates.gp.process import MakeGP, Process
 from mfopt_plugins.surrogates.groups import Groups
-from mfopt_plugins.surrogates.rows import thin
-from mfopt_plugins.surrogates.theta import AFRESH, Layout
+from mfopt_plugins.surrogates.rows import is_start, thin
+from mfopt_plugins.surrogates.theta import AFRESH, NOTHING, Layout, Optimum
 from mfopt_plugins.surrogates.units import Standard
 
 _FAR = 0.5  # distance between the codes of two fidelities, in length-scales, from which they have little in common
@@ -51,7 +51,8 @@ class CoupledGP(Generic[Process]):
         self._given = given.broadcast(dim)
         self._calibrated = False
         self._signs = np.ones(len(noises))  # of a_1..a_K
-        self._learnt: Array | None = None  # θ in standard units: the next warm start
+        self._learnt = False
+        self._inverse: Array | None = None  # H of the last search (surrogates/climb.py)
         self._searched = 0  # rows when the search last started from the centre of the priors too
         self._rows = [(np.empty((0, dim)), np.empty(0)) for _ in noises]
         self._process = self._make_prior()
@@ -73,7 +74,7 @@ class CoupledGP(Generic[Process]):
 
     def fit(self, rows: Sequence[Rows], rng: np.random.Generator) -> None:
         """Learn all hyper-parameters from these rows, (u, y) per fidelity, and condition on them alone."""
-        self._rows = [(np.array(u), np.array(y)) for u, y in rows]
+        before, self._rows = self._rows, [(np.array(u), np.array(y)) for u, y in rows]
         counts = [len(y) for _, y in rows]
         if not any(counts):
             self._process = self._make_prior()
@@ -87,39 +88,46 @@ class CoupledGP(Generic[Process]):
         afresh = sum(counts) >= AFRESH * self._searched
         if afresh:
             self._searched = sum(counts)
-        starts = layout.choose_starts(self._warm_start(layout, guess, standard), afresh, rng)
-        some = [(self.encode(u, k), standard.standardise(y)) for k, (u, y) in enumerate(thin(moved, rng))]
-        self._learnt = self._learn(some, layout, starts)
-        self._process = self._make_process(unpack(layout, self._learnt, self._signs), standard, guess)
+        chosen = moved if self._given.flat else thin(moved)
+        some = [(self.encode(u, k), standard.standardise(y)) for k, (u, y) in enumerate(chosen)]
+        present = self._pack_present(layout, standard, guess) if self._learnt else None
+        found = self._learn(some, layout, present, afresh, rng)
+        self._learnt, self._inverse = True, found.inverse
+        if found.gain > NOTHING or not all(map(is_start, before, self._rows)):
+            self._process = self._make_process(unpack(layout, found.theta, self._signs), standard, guess)
+        self._process.follow(self._rows)
 
-    def _warm_start(self, layout: Layout, guess: Calibration, standard: Standard) -> Array | None:
-        """The θ learnt last, with the present a and b as they look after this guess."""
-        if self._learnt is None or not self._calibrated:
-            return self._learnt
-        theta, present = self._learnt.copy(), self.calibration.before(guess).standardise(standard.offset, standard.unit)
-        theta[layout["factor"]], theta[layout["shift"]] = np.log(np.abs(present.a[:-1])), present.b[:-1]
-        return theta
+    def _pack_present(self, layout: Layout, standard: Standard, guess: Calibration) -> Array:
+        """θ of the present process in these standard units after this guess."""
+        hyper = self._process.hyper
+        calibration = hyper.calibration.before(guess).standardise(standard.offset, standard.unit)
+        noises = hyper.noises / (standard.unit * guess.a) ** 2
+        return pack(layout, CoupledHyper(standard.standardise_hyper(hyper.kernel), noises, calibration))
 
-    def _learn(self, rows: Sequence[Rows], layout: Layout, starts: Sequence[Array]) -> Array:
-        """θ for rows of coded points in standard units, with the signs that go with it."""
-        best, density = learn(self._make, rows, layout, starts, self._signs)
+    def _learn(
+        self, rows: Sequence[Rows], layout: Layout, previous: Array | None, afresh: bool, rng: np.random.Generator
+    ) -> Optimum:
+        """The best θ for rows of coded points in standard units, with the signs that go with it."""
+        likelihood = log_likelihood(self._make, rows, layout, self._signs)
+        found = layout.search(likelihood, previous, self._inverse, afresh, rng)
         top = len(rows) - 1
         for k in range(top if self._calibrated and len(rows[top][1]) >= SOME else 0):
             # Fidelities that seem to have little in common may be each other's opposite.
-            step = np.exp(best[layout["step"]])
+            step = np.exp(found.theta[layout["step"]])
             if len(rows[k][1]) < SOME or np.sum(step[k:] ** -2.0) < _FAR**2:
                 continue
-            signs, start = self._signs.copy(), best.copy()
+            signs, start = self._signs.copy(), found.theta.copy()
             signs[k] *= -1.0
             start[layout["step"]] = layout.centre[layout["step"]]
-            other, value = learn(self._make, rows, layout, [start], signs)
-            if value > density - _ODDS * signs[k]:
-                best, density, self._signs = other, value, signs
-        return best
+            other = layout.find_maximum(log_likelihood(self._make, rows, layout, signs), [start])
+            if other.density > found.density - _ODDS * signs[k]:
+                found, self._signs = other, signs
+        return found
 
-    def condition(self) -> Process:
-        """Condition the process on the present rows, and return it."""
-        return self._process.follow(self._rows)
+    @property
+    def gp(self) -> Process:
+        """The process, conditioned on the rows of all fidelities."""
+        return self._process.gp
 
     def encode(self, u: Array, k: int) -> Array:
         """The points (u, c(k)) of the process."""
@@ -140,11 +148,13 @@ class CoupledGP(Generic[Process]):
         """Condition on more rows of fidelity k; hyper-parameters stay."""
         before = self._rows[k]
         self._rows[k] = (np.vstack([before[0], u]), np.concatenate([before[1], y]))
+        self._process.follow(self._rows)
 
     def truncate(self, k: int, n: int) -> None:
         """Forget all rows of fidelity k but the first n; hyper-parameters stay."""
         self._rows[k] = (self._rows[k][0][:n], self._rows[k][1][:n])
         self._process.forget(k, n)
+        self._process.follow(self._rows)
 
     def refit(self, k: int, u: Array, y: Array, rng: np.random.Generator) -> None:
         """Replace the rows of fidelity k, and learn all hyper-parameters anew."""
@@ -156,7 +166,8 @@ class CoupledGP(Generic[Process]):
         if process is None:
             return None
         return {
-            "learnt": None if self._learnt is None else self._learnt.copy(),
+            "learnt": self._learnt,
+            "inverse": None if self._inverse is None else self._inverse.copy(),
             "searched": self._searched,
             "signs": self._signs.copy(),
             "hyper": hyper.state(),
@@ -165,15 +176,15 @@ class CoupledGP(Generic[Process]):
 
     def restore(self, state: Mapping[str, Any], rows: Sequence[Rows]) -> None:
         """Be as another one was that told this state, with these rows, (u, y) per fidelity."""
-        given = mapping(state, "learnt", "searched", "signs", "hyper", "process")
+        given = mapping(state, "learnt", "inverse", "searched", "signs", "hyper", "process")
         hyper = CoupledHyper.read(given["hyper"], self._dim, len(self._noises))
-        learnt, signs = maybe(array)(given["learnt"]), array(given["signs"])
-        size = len(self._lay_out(Standard(), self._noises))
-        if signs.shape != self._signs.shape or (learnt is not None and learnt.shape != (size,)):
-            raise ValueError(f"θ must have {size} entries and {len(self._signs)} signs, got other shapes")
+        inverse, signs = maybe(array)(given["inverse"]), array(given["signs"])
+        if signs.shape != self._signs.shape or (inverse is not None and inverse.ndim != 2):
+            raise ValueError(f"there must be {len(self._signs)} signs and a matrix, got other shapes")
         if not hyper.is_same(self._process.hyper):
             self._process = CoupledProcess(self._make, hyper)
-        self._learnt, self._searched, self._signs = learnt, count(given["searched"]), signs
+        self._learnt, self._searched = flag(given["learnt"]), count(given["searched"])
+        self._inverse, self._signs = inverse, signs
         self._rows = [(np.array(u), np.array(y)) for u, y in rows]
         self._process.rebuild(given["process"], self._rows)
 
@@ -192,7 +203,7 @@ class CoupledGP(Generic[Process]):
             "scale": hyper.kernel.scale,
             "noise": float(hyper.noises[k]),
             "mean": hyper.kernel.mean,
-            "jitter": float(self.condition().jitter),
+            "jitter": float(self.gp.jitter),
         }
 
     def _lay_out(self, standard: Standard, noises: Sequence[float | None]) -> Layout:
@@ -206,10 +217,7 @@ class CoupledGP(Generic[Process]):
         return self._make_process(hyper, Standard(), Calibration.none(len(self._noises)))
 
     def _make_process(self, hyper: CoupledHyper, standard: Standard, guess: Calibration) -> CoupledProcess[Process]:
-        """The process with these hyper-parameters, which are in standard units after this guess.
-
-        Its rows come when it is used.
-        """
+        """The process with these hyper-parameters, which are in standard units after this guess, without rows."""
         learnt = hyper.noises * (standard.unit * guess.a) ** 2
         # A noise that is known to be 0 has no logarithm, so the known value is taken as it is.
         noises = np.array([learnt[k] if noise is None else noise for k, noise in enumerate(self._noises)])
@@ -244,13 +252,13 @@ class CoupledModel(Generic[Process]):
 
     def posterior(self, u: Array) -> tuple[Array, Array]:
         """Mean and variance of this fidelity given the rows of all."""
-        mean, var = self.joint.condition().posterior(self.joint.encode(u, self.k))
+        mean, var = self.joint.gp.posterior(self.joint.encode(u, self.k))
         a, b = self._unit
         return a * mean + b, a**2 * var
 
     def posterior_gradient(self, u: Array) -> tuple[Array, Array, Array, Array]:
         """Mean, variance and their gradients in u."""
-        mean, var, dmean, dvar = self.joint.condition().posterior_gradient(self.joint.encode(u, self.k))
+        mean, var, dmean, dvar = self.joint.gp.posterior_gradient(self.joint.encode(u, self.k))
         a, b = self._unit
         return a * mean + b, a**2 * var, a * dmean[:, : u.shape[1]], a**2 * dvar[:, : u.shape[1]]
 
@@ -268,43 +276,35 @@ class CoupledModel(Generic[Process]):
 class CoupledProcess(Generic[Process]):
     """The process with fixed hyper-parameters, in the unit of y.
 
-    Rows are added behind those that are there, whatever their fidelity, which costs O(n²) a row. They are only brought
-    up to date by `follow`, so that rows which come and go unseen cost nothing.
+    Rows are added behind those that are there, whatever their fidelity, which costs O(n²) a row.
     """
 
     def __init__(self, make: MakeGP[Process], hyper: CoupledHyper) -> None:
         self.hyper = hyper
         self._make = make
-        self._gp = make(hyper.kernel)
+        self.gp = make(hyper.kernel)
         self._order: list[int] = []  # the fidelity of each row of the process
-        self._matching = 0  # how many leading rows of the process still match those of the fidelities
         self._groups = Groups()
 
     def forget(self, k: int, n: int) -> None:
-        """Note that only the first n rows of fidelity k are left."""
+        """Forget the rows of fidelity k but the first n, and all rows behind the first of these, for follow to add."""
         forgotten = np.flatnonzero(np.array(self._order, dtype=np.int64) == k)[n:]
         if len(forgotten):
-            self._matching = min(self._matching, int(forgotten[0]))
+            self.gp.truncate(int(forgotten[0]))
+            self._groups.cut(int(forgotten[0]))
+            del self._order[int(forgotten[0]) :]
 
-    def follow(self, rows: Sequence[Rows]) -> Process:
-        """The process, conditioned on these rows, (u, y) per fidelity.
+    def follow(self, rows: Sequence[Rows]) -> None:
+        """Condition the process on these rows, (u, y) per fidelity.
 
         They are those of the last call, less those forgotten since, with others behind them.
         """
-        if self._matching == len(self._order) == sum(len(y) for _, y in rows):
-            return self._gp
-        if self._matching < len(self._order):
-            self._gp.truncate(self._matching)
-            self._groups.cut(self._matching)
-            del self._order[self._matching :]
         for k, (u, y) in enumerate(rows):
             known = self._order.count(k)
             if known < len(y):
-                self._gp.extend(*self._convert(k, (u[known:], y[known:])))
-                self._groups.add(len(y) - known, self._gp.jitter)
+                self.gp.extend(*self._convert(k, (u[known:], y[known:])))
+                self._groups.add(len(y) - known, self.gp.jitter)
                 self._order += [k] * (len(y) - known)
-        self._matching = len(self._order)
-        return self._gp
 
     def _convert(self, k: int, rows: Rows) -> tuple[Array, Array, Array]:
         """Points, values and noises of the process for rows of fidelity k."""
@@ -314,8 +314,8 @@ class CoupledProcess(Generic[Process]):
 
     def state(self) -> dict[str, Any] | None:
         """The fidelities of its rows, as runs, and their groups; None where these are not known."""
-        groups, order = self._groups.state(self._matching), self._order[: self._matching]
-        runs = [[k, len(list(rows))] for k, rows in groupby(order)]
+        groups = self._groups.state(len(self._order))
+        runs = [[k, len(list(rows))] for k, rows in groupby(self._order)]
         return None if groups is None else {"order": runs, "groups": groups}
 
     def rebuild(self, state: object, rows: Sequence[Rows]) -> None:
@@ -329,10 +329,10 @@ class CoupledProcess(Generic[Process]):
         parts = [self._convert(k, (u[:n], y[:n])) for k, (n, (u, y)) in enumerate(zip(have, rows, strict=True))]
         place = np.argsort(np.argsort(order, kind="stable"))  # of each row among all, sorted by fidelity
         points, values, noises = (np.concatenate(part)[place] for part in zip(*parts, strict=True))
-        if self._order[: self._matching] != order[: self._matching].tolist():  # other rows than these
-            self._gp, self._groups = self._make(self.hyper.kernel), Groups()
-        self._groups.rebuild(self._gp, given["groups"], points, values, noises)
-        self._order, self._matching = order.tolist(), len(order)
+        if self._order != order[: len(self._order)].tolist():  # other rows than these
+            self.gp, self._groups = self._make(self.hyper.kernel), Groups()
+        self._groups.rebuild(self.gp, given["groups"], points, values, noises)
+        self._order = order.tolist()
 
 
 def _encode(u: Array, k: int, count: int) -> Array:

@@ -33,7 +33,7 @@ def choose_softening(
     none = AsinhSoftening(float(np.mean(y)), float(np.std(y)))
     if not none.unit > 1e-14 * abs(none.location):
         return AsinhSoftening()
-    u, y = thin([(u, y)], rng)[0]
+    u, y = thin([(u, y)])[0]
     least, best, seed = -np.inf, none, int(rng.integers(2**32))
     for strength in (0.0, *STRENGTHS):
         softening = AsinhSoftening(none.location, none.unit, strength)

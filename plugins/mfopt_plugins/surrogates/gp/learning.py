@@ -7,6 +7,9 @@ many and widespread rows of the others.
 
 θ = (log ℓ_1..d, log scale, log noise_1..K, mean_1..K) with the priors of priors.py. Any two means have the correlation
 1 − MEANS_APART²: fidelities have about the same level.
+
+With learning="likelihood" (given.py) it is as the paper's section "Some Implementation Details" has it: the marginal
+likelihood of all rows, no priors, and the mean of the values for the prior mean.
 """
 
 from __future__ import annotations
@@ -21,7 +24,7 @@ from mfopt_plugins.surrogates.given import Given
 from mfopt_plugins.surrogates.gp.process import GaussianProcess, Hyper, MakeGP
 from mfopt_plugins.surrogates.priors import lengthscale_part, mean_part, noise_part, scale_part
 from mfopt_plugins.surrogates.rows import thin
-from mfopt_plugins.surrogates.theta import Layout
+from mfopt_plugins.surrogates.theta import Layout, Optimum
 
 MEANS_APART = 0.3  # deviation of a fidelity's mean from that of another, over √2
 
@@ -32,16 +35,17 @@ def learn(
     given: Given,
     noises: Sequence[float | None],
     previous: Sequence[Hyper] | None,
+    inverse: Array | None,
     afresh: bool,
     rng: np.random.Generator,
-) -> list[Hyper]:
+) -> tuple[list[Hyper], Optimum]:
     """The maximum a posteriori hyper-parameters for `rows`, one set and one known noise (or None) per fidelity.
 
-    Everything is in standard units. The search starts from the `previous` optimum; if `afresh`, from the centre of the
-    priors too.
+    Everything is in standard units. The search starts from the `previous` optimum, with the H that was found there; if
+    `afresh`, from the centre of the priors too.
     """
     layout = _lay_out(given, noises)
-    rows = thin(rows, rng)
+    rows = rows if given.flat else thin(rows)
 
     def likelihood(theta: Array) -> Iterator[tuple[float, Array]]:
         for k, (hyper, (u, y)) in enumerate(zip(_unpack(layout, theta, noises), rows, strict=True)):
@@ -56,19 +60,25 @@ def learn(
             slope[layout["noise"]][k], slope[layout["mean"]][k] = own[-2], own[-1]
             yield value, slope
 
-    starts = layout.choose_starts(None if previous is None else _pack(layout, previous), afresh, rng)
-    return _unpack(layout, layout.maximise_posterior(likelihood, starts), noises)
+    before = None if previous is None else _pack(layout, previous)
+    if given.flat:
+        starts = layout.screen_starts(likelihood, layout.choose_starts(before, afresh, rng), rng)
+        found = layout.find_maximum(likelihood, starts)
+    else:
+        found = layout.search(likelihood, before, inverse, afresh, rng)
+    return _unpack(layout, found.theta, noises), found
 
 
 def _lay_out(given: Given, noises: Sequence[float | None]) -> Layout:
     """θ; what is given is that of a model, with all groups."""
     return Layout(
         [
-            lengthscale_part("lengthscale", given.groups, given.lengthscale),
+            lengthscale_part("lengthscale", given.groups, given.lengthscale, given.isotropic),
             scale_part("scale", given.scale),
             noise_part("noise", noises),
             mean_part("mean", [given.mean] * len(noises), difference=2 * MEANS_APART**2),
-        ]
+        ],
+        flat=given.flat,
     )
 
 

@@ -14,22 +14,23 @@ import numpy as np
 
 from mfopt.hooks import Rows
 from mfopt.protocols import Array
-from mfopt_plugins.method.kept import count, group, mapping, maybe
+from mfopt_plugins.method.kept import array, count, group, mapping, maybe
 from mfopt_plugins.surrogates.given import Given
 from mfopt_plugins.surrogates.gp.learning import learn
 from mfopt_plugins.surrogates.gp.process import Hyper, MakeGP, Process
 from mfopt_plugins.surrogates.groups import Groups
 from mfopt_plugins.surrogates.priors import central_hyper
-from mfopt_plugins.surrogates.theta import AFRESH
+from mfopt_plugins.surrogates.rows import is_start
+from mfopt_plugins.surrogates.theta import AFRESH, NOTHING
 from mfopt_plugins.surrogates.units import Standard
 
 
 @dataclass(frozen=True)
 class Learnt:
-    """What a search found, from which the next one starts."""
+    """What the next search is to know of the last one."""
 
-    hyper: Hyper  # in standard units
     searched: int  # rows, of all fidelities, when a search last started at the centre of the priors too
+    inverse: Array | None  # its H (surrogates/climb.py)
 
 
 class GPModel(Generic[Process]):
@@ -45,12 +46,18 @@ class GPModel(Generic[Process]):
         if self.given.lengthscale is not None:
             self._hyper = replace(self._hyper, lengthscale=self.given.lengthscale)
         self._hyper = Standard().restore(self._hyper, self.given, noise)
-        self._condition_anew()
+        self._begin(dim)
 
-    def _condition_anew(self) -> None:
+    def _begin(self, dim: int) -> None:
         """A process with the present hyper-parameters and no rows."""
         self.gp = self.make(self._hyper)
+        self._rows: Rows = (np.empty((0, dim)), np.empty(0))
         self._groups = Groups()
+
+    @property
+    def hyper(self) -> Hyper:
+        """The hyper-parameters, in the unit of y."""
+        return self._hyper
 
     @property
     def n(self) -> int:
@@ -61,22 +68,28 @@ class GPModel(Generic[Process]):
         """Learn the hyper-parameters from these rows and condition on them alone."""
         fit_together([self], [(u, y)], rng)
 
-    def adopt(self, learnt: Learnt, standard: Standard, u: Array, y: Array) -> None:
+    def adopt(self, hyper: Hyper, standard: Standard, u: Array, y: Array) -> None:
         """Take over hyper-parameters that were learnt in these units, and condition on these rows alone."""
-        self.learnt = learnt
-        self._hyper = standard.restore(learnt.hyper, self.given, self.noise)
-        self._condition_anew()
+        self._hyper = standard.restore(hyper, self.given, self.noise)
+        self._begin(u.shape[1])
         self.extend(u, y)
+
+    def begins(self, u: Array, y: Array) -> bool:
+        """Whether these rows begin with those conditioned on."""
+        return is_start(self._rows, (u, y))
 
     def extend(self, u: Array, y: Array) -> None:
         """Condition on more rows; hyper-parameters stay."""
-        if len(y):
-            self.gp.extend(u, y)
-            self._groups.add(len(y), self.gp.jitter)
+        if len(y) == 0:
+            return
+        self.gp.extend(u, y)
+        self._rows = (np.vstack([self._rows[0], u]), np.concatenate([self._rows[1], y]))
+        self._groups.add(len(y), self.gp.jitter)
 
     def truncate(self, n: int) -> None:
         """Forget all rows but the first `n`; hyper-parameters stay."""
         self.gp.truncate(n)
+        self._rows = (self._rows[0][:n], self._rows[1][:n])
         self._groups.cut(n)
 
     def state(self) -> dict[str, Any] | None:
@@ -85,7 +98,7 @@ class GPModel(Generic[Process]):
         if groups is None:
             return None
         return {
-            "learnt": None if learnt is None else [learnt.hyper.state(), learnt.searched],
+            "learnt": None if learnt is None else [learnt.searched, learnt.inverse],
             "hyper": self._hyper.state(),
             "groups": groups,
         }
@@ -93,15 +106,16 @@ class GPModel(Generic[Process]):
     def restore(self, state: Mapping[str, Any], rows: Sequence[Rows]) -> None:
         """Be as another one was that told this state, with these rows, (u, y) of its one fidelity."""
         given = mapping(state, "learnt", "hyper", "groups")
-        learnt, hyper = maybe(group(Hyper.read, count))(given["learnt"]), Hyper.read(given["hyper"])
+        learnt, hyper = maybe(group(count, maybe(array)))(given["learnt"]), Hyper.read(given["hyper"])
         (u, y), size = rows[0], len(self._hyper.lengthscale)
-        if any(len(one.lengthscale) != size for one in ([hyper] if learnt is None else [hyper, learnt[0]])):
-            raise ValueError(f"there must be {size} length-scales, got others")
+        if len(hyper.lengthscale) != size:
+            raise ValueError(f"there must be {size} length-scales, got {len(hyper.lengthscale)}")
         self.learnt = None if learnt is None else Learnt(*learnt)
         if not hyper.is_same(self._hyper):
             self._hyper = hyper
-            self._condition_anew()
+            self._begin(u.shape[1])
         self._groups.rebuild(self.gp, given["groups"], u, y)
+        self._rows = (np.array(u), np.array(y))
 
     def posterior(self, u: Array) -> tuple[Array, Array]:
         """Mean and variance of the function (without the noise of an observation)."""
@@ -133,19 +147,24 @@ def fit_together(models: Sequence[GPModel[Process]], rows: Sequence[Rows], rng: 
         return
     standard = Standard.of(rows[int(np.argmax(counts))][1], first.noise)
     before = [model.learnt for model in models if model.learnt is not None]
-    previous = before if len(before) == len(models) else None
-    searched = 0 if previous is None else previous[0].searched
+    known = len(before) == len(models)
+    searched = before[0].searched if known else 0
     afresh = total >= AFRESH * searched
     if afresh:
         searched = total
-    hypers = learn(
+    hypers, found = learn(
         first.make,
         [(u, standard.standardise(y)) for u, y in rows],
         standard.standardise_given(first.given),
         [standard.standardise_variance(model.noise) for model in models],
-        None if previous is None else [learnt.hyper for learnt in previous],
+        [standard.standardise_hyper(model.hyper) for model in models] if known else None,
+        before[0].inverse if known else None,
         afresh,
         rng,
     )
     for model, hyper, (u, y) in zip(models, hypers, rows, strict=True):
-        model.adopt(Learnt(hyper, searched), standard, u, y)
+        model.learnt = Learnt(searched, found.inverse)
+        if found.gain > NOTHING or not model.begins(u, y):
+            model.adopt(hyper, standard, u, y)
+        else:
+            model.extend(u[model.n :], y[model.n :])

@@ -1,0 +1,59 @@
+"""Stopping: what else may end a loop when a trial has been told."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from mfopt.checks import direction_sign
+from mfopt.optimizer import Optimizer
+from mfopt.parallel.rules import Rules
+from mfopt.parallel.status import Status
+from mfopt.run.trial import Trial
+
+Callback = Callable[[Optimizer, Trial, "float | None"], Any]
+
+_TOLERANCE = 1e-3  # of the range of the target's values
+
+
+class Stopping:
+    """The callback, the value that is enough, and convergence; the last two are looked at after target queries.
+
+    `gain` is the last estimate of what the rest of the capital may still gain; None before there is one.
+    """
+
+    def __init__(self, rules: Rules, callback: Callback | None) -> None:
+        self._rules = rules
+        self._callback = callback
+        self.gain: float | None = None
+
+    def after(self, optimizer: Optimizer, trial: Trial, y: float | None) -> tuple[Status, str] | None:
+        """Why the loop ends now that this trial was told; None where it goes on."""
+        if self._callback is not None and self._callback(optimizer, trial, y) is True:
+            return Status.CALLBACK, "stopped by the callback"
+        best = optimizer.best
+        if best is None or trial.fidelity < len(optimizer.fidelities) - 1:
+            return None
+        sign, enough = direction_sign(optimizer.direction), self._rules.target
+        if enough is not None and sign * best.y >= sign * enough:
+            return Status.TARGET, f"the value {best.y} is as good as the target value {enough}"
+        return self._check_convergence(optimizer) if self._rules.converges else None
+
+    def _check_convergence(self, optimizer: Optimizer) -> tuple[Status, str] | None:
+        tolerance = self._find_tolerance(optimizer)
+        if tolerance == 0.0:  # one value, or equal ones: nothing is known of the range yet
+            return None
+        self.gain = optimizer.expected_gain()
+        if self.gain >= tolerance:
+            return None
+        return Status.CONVERGED, f"the rest of the capital is expected to gain {self.gain:.3g} < {tolerance:.3g}"
+
+    def _find_tolerance(self, optimizer: Optimizer) -> float:
+        if self._rules.tolerance is not None:
+            return self._rules.tolerance
+        history = optimizer.history
+        values = history.y[(history.fidelity == len(optimizer.fidelities) - 1) & np.isfinite(history.y)]
+        return _TOLERANCE * math.fabs(float(np.ptp(values)))

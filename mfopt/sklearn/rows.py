@@ -1,0 +1,70 @@
+"""Rows: the evaluations of a search in their order, and those without a single score among them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+
+@dataclass
+class Row:
+    """One evaluation: what the estimator was given, and at which fidelity."""
+
+    params: dict[str, Any]
+    fidelity: int
+    failed: bool = False  # no fold gave a score: scikit-learn keeps nothing of it
+    seconds: float = 0.0  # until it had failed
+
+
+class Rows:
+    """The rows of cv_results_. scikit-learn keeps those that have scores; the others are put in between."""
+
+    def __init__(self, error_score: Any) -> None:
+        self._error_score = error_score
+        self.rows: list[Row] = []
+
+    @property
+    def any_worked(self) -> bool:
+        """Whether any evaluation gave a score."""
+        return not all(row.failed for row in self.rows)
+
+    def fill(
+        self, params: Sequence[Mapping[str, Any]], n_splits: int, out: Sequence[Mapping[str, Any]]
+    ) -> tuple[list[Any], list[Any]]:
+        """Parameters and outcomes of all rows so far, from those that scikit-learn kept."""
+        kept, like = 0, out[0]
+        all_params: list[Any] = []
+        all_out: list[Any] = []
+        for row in self.rows:
+            if row.failed:
+                all_params.append(row.params)
+                all_out += [self._make_outcome(like, row.seconds / n_splits)] * n_splits
+            elif kept < len(params):
+                all_params.append(params[kept])
+                all_out += out[kept * n_splits : (kept + 1) * n_splits]
+                kept += 1
+        return all_params, all_out
+
+    def _make_outcome(self, like: Mapping[str, Any], seconds: float) -> dict[str, Any]:
+        """The outcome of a fold without a score, in the form of one that has."""
+        scores = {key: like[key] for key in ("test_scores", "train_scores") if key in like}
+        for key, one in scores.items():
+            scores[key] = dict.fromkeys(one, self._error_score) if isinstance(one, dict) else self._error_score
+        return {**like, **scores, "fit_time": seconds, "score_time": 0.0, "fit_error": "failed"}
+
+    def columns(
+        self, scores: Any, out: Sequence[Mapping[str, Any]], n_splits: int, resources: Sequence[float]
+    ) -> dict[str, Any]:
+        """The columns that scikit-learn does not have: fidelity, resource, time and status, by row."""
+        shown = self.rows[: len(scores)]
+        seconds = np.array([one["fit_time"] + one["score_time"] for one in out]).reshape(-1, n_splits)
+        failed = np.array([row.failed for row in shown]) | ~np.isfinite(scores)
+        return {
+            "fidelity": np.array([row.fidelity for row in shown]),
+            "resource": np.array([resources[row.fidelity] for row in shown]),
+            "time": seconds.sum(axis=1),
+            "status": np.where(failed, "failed", "ok"),
+        }

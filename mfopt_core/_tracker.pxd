@@ -1,0 +1,42 @@
+cimport cython
+cimport numpy as cnp
+from libc.stdint cimport uint64_t
+
+from mfopt_core._columns cimport Columns
+from mfopt_core._gp cimport GP
+from mfopt_core._process cimport Points, Process
+
+
+@cython.final
+cdef class Tracker:
+    cdef GP gp
+    cdef Process process  # that of the GP
+    cdef Py_ssize_t count  # number of points
+    cdef Py_ssize_t capacity  # how many there may be
+    cdef Py_ssize_t dims  # coordinates of a point
+    cdef double *points  # (capacity, dims)
+    cdef double *soa  # the points again, as `dims` arrays of `capacity`
+    cdef double *whole  # one point with the tail behind it, (d,)
+    cdef Columns columns  # of V, and their sums
+    cdef uint64_t *ids  # ids of the GP's rows when last synchronised
+    cdef Py_ssize_t synced  # how many
+    cdef double *suffix  # suffix[i] = Σ_{p ≥ i} z_p², i = 0 .. n
+    cdef double *buffer  # max(n, capacity) numbers
+
+    # Whoever calls these holds the lock of the GP.
+    cdef int open(self, GP gp, Py_ssize_t capacity, Py_ssize_t dims, cnp.ndarray tail) except -1
+    cdef int append(self, Py_ssize_t q, const double *x, bint store) except -1
+    cdef void put(self, Py_ssize_t j, const double *x) noexcept nogil
+    cdef int sync(self) except -1
+    cdef void refresh(self, Py_ssize_t j) noexcept nogil
+    cdef void refresh_some(self, Py_ssize_t q, const Py_ssize_t *index, double *work, double *soa) noexcept nogil
+    cdef void refresh_all(self, double *work) noexcept nogil
+    cdef double upper(self, Py_ssize_t j, double b, double factor, double shift) noexcept nogil
+    cdef double lower(self, Py_ssize_t j, double factor, double shift) noexcept nogil
+    cdef tuple copy_columns(self)
+    cdef int restore(self, tuple columns) except -1
+
+    cdef Points _slice(self, Py_ssize_t first, Py_ssize_t count) noexcept nogil
+    cdef void _solve_new(self, Py_ssize_t q, const Py_ssize_t *index, double *work, double *soa) noexcept nogil
+    cdef void _add_row(self, Py_ssize_t i) noexcept nogil
+    cdef void _solve(self, Py_ssize_t first, bint store, double *work) noexcept nogil

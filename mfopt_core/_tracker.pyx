@@ -1,0 +1,283 @@
+"""The posterior kept current at fixed points: what is kept for them, and how a row of data is added to it.
+
+For point j the column v_j = L⁻¹ r(x_j) is stored, with the sums Σ v_i z_i and Σ v_i² that give μ and σ² (notation:
+mfopt_core._process). A row appended to the GP adds one number to v_j: v_n = (r_n − l·v_j)/L_nn, O(n) a point instead of
+the O(n²) of a solve. A row forgotten by truncate is dropped from the sums.
+
+Layout. Columns and sums lie in a Columns (mfopt_core._columns). Points are kept twice, as rows (capacity, dims) and as
+`dims` arrays of coordinates, each `capacity` long. Coordinates that are the same for all of them, such as those that
+tell the fidelity, are kept once: the tail. Ids of rows, copied from the process, tell which of them are still there.
+
+Lazy evaluation. Let a point's sums miss some rows, with residuals z_new. With a = ‖v_new‖ ≤ σ_old/√s,
+
+    μ + bσ = μ_old + √s v_new·z_new + b √(σ_old² − s a²) ≤ μ_old + √(b² + ‖z_new‖²) σ_old
+
+(Cauchy–Schwarz twice), and the same for −μ. So a point whose bound lies below the best exact value needs no work; and
+the minimum of such bounds over fidelities bounds φ = min_m φ_m.
+"""
+
+cimport cython
+cimport numpy as cnp
+from libc.math cimport fabs, sqrt
+from libc.stdint cimport uint64_t
+from libc.string cimport memcpy, memset
+
+from mfopt_core._arrays cimport as_matrix, copy_indices, copy_vector, data, new_matrix, new_vector, to_soa
+from mfopt_core._cholesky cimport BLOCK
+from mfopt_core._columns cimport Columns
+from mfopt_core._gp cimport GP
+from mfopt_core._memory cimport Scratch, allocate, release, resize
+from mfopt_core._posterior cimport CHUNK
+from mfopt_core._process cimport Points
+from mfopt_core._rows cimport mf_accumulate, mf_all_finite, mf_check
+
+import numpy as np
+
+cnp.import_array()
+
+cdef double SLACK = 1e-10  # relative; keeps rounding from excluding the maximum
+
+
+@cython.final
+cdef class Tracker:
+    """Up to `capacity` points of a GP, numbered from 0. A C-level object: errors of use are the caller's."""
+
+    def __dealloc__(self):
+        release(self.points)
+        release(self.soa)
+        release(self.whole)
+        release(self.ids)
+        release(self.suffix)
+        release(self.buffer)
+
+    cdef int open(self, GP gp, Py_ssize_t capacity, Py_ssize_t dims, cnp.ndarray tail) except -1:
+        """Room for points of `dims` coordinates, which have this tail (d − dims,); once, before anything else."""
+        cdef Py_ssize_t width = cnp.PyArray_DIM(tail, 0)
+        self.gp = gp
+        self.process = gp.process
+        self.capacity = capacity
+        self.dims = dims
+        self.points = <double *>allocate(capacity * dims, sizeof(double))
+        self.soa = <double *>allocate(capacity * dims, sizeof(double))
+        self.whole = <double *>allocate(dims + width, sizeof(double))
+        memcpy(self.whole + dims, data(tail), width * sizeof(double))
+        self.columns = Columns(capacity)
+        return 0
+
+    # -- points in -------------------------------------------------------------------------------------------
+
+    cdef int append(self, Py_ssize_t q, const double *x, bint store) except -1:
+        """Track q more points, (q, dims), which are checked once more as copied: another thread may write to x."""
+        cdef Scratch scratch = Scratch.__new__(Scratch)
+        cdef Py_ssize_t first = self.count
+        cdef double *added = self.points + first * self.dims
+        cdef double *work
+        mf_check(first + q <= self.capacity)
+        self.sync()
+        work = scratch.numbers(self.process.n() * CHUNK)
+        memcpy(added, x, q * self.dims * sizeof(double))
+        if not mf_all_finite(q * self.dims, added):
+            raise ValueError("x must stay as it is while it is added, got numbers that are no longer finite")
+        to_soa(q, self.dims, added, self.soa + first, self.capacity)
+        self.columns.clear(first, first + q)
+        self.count += q
+        with nogil:
+            self._solve(first, store, work)
+        return 0
+
+    cdef void put(self, Py_ssize_t j, const double *x) noexcept nogil:
+        """Let x (dims,) be point j, of those that are there or the next; nothing is known of it yet."""
+        mf_check(0 <= j and j <= self.count and j < self.capacity)
+        memcpy(self.points + j * self.dims, x, self.dims * sizeof(double))
+        to_soa(1, self.dims, x, self.soa + j, self.capacity)
+        self.columns.clear(j, j + 1)
+        if j == self.count:
+            self.count += 1
+
+    # -- bounds out ------------------------------------------------------------------------------------------
+
+    cdef double upper(self, Py_ssize_t j, double b, double factor, double shift) noexcept nogil:
+        """factor · μ + b |factor| σ + shift at point j: exact when its sums are current, otherwise from above."""
+        cdef Py_ssize_t rows = self.columns.summed[j]
+        cdef double dot = self.columns.dot[j], square = self.columns.square[j], missing = self.suffix[rows]
+        cdef double sigma = sqrt(1.0 - square) if square < 1.0 else 0.0
+        cdef double width = b * sigma
+        if rows < self.synced:
+            width = sqrt(b * b + missing) * sigma
+            width += SLACK * (fabs(dot) + width + sqrt(missing))
+        return factor * self.process.mean_of(dot) + fabs(factor) * self.process.root * width + shift
+
+    cdef double lower(self, Py_ssize_t j, double factor, double shift) noexcept nogil:
+        """A bound from below of factor · μ + shift at point j, whose sums may miss rows."""
+        cdef double dot = self.columns.dot[j], square = self.columns.square[j]
+        cdef double missing = sqrt(self.suffix[self.columns.summed[j]])
+        cdef double reach = missing * sqrt(1.0 - square) if square < 1.0 else 0.0
+        reach += SLACK * (fabs(dot) + reach + missing)
+        return factor * self.process.mean_of(dot) - fabs(factor) * self.process.root * reach + shift
+
+    # -- keeping current -------------------------------------------------------------------------------------
+
+    cdef int sync(self) except -1:
+        """Learn which rows the GP has now: drop forgotten ones from the sums, make room for new ones."""
+        cdef Py_ssize_t n = self.process.n(), kept = self.process.count_kept(self.synced, self.ids), i
+        cdef const double *z = self.process.residuals()
+        if kept == self.synced and kept == n and self.suffix != NULL:
+            return 0
+        self.columns.reserve(n)
+        self.suffix = <double *>resize(self.suffix, n + 1, sizeof(double))
+        self.buffer = <double *>resize(self.buffer, max(n, self.capacity), sizeof(double))
+        self.ids = <uint64_t *>resize(self.ids, n, sizeof(uint64_t))  # last: until then `synced` of them are needed
+        with nogil:
+            if kept < self.synced:
+                self.columns.forget(self.count, kept, z)
+            self.process.copy_ids(self.ids)
+            self.suffix[n] = 0.0
+            for i in range(n - 1, -1, -1):
+                self.suffix[i] = self.suffix[i + 1] + z[i] * z[i]
+        self.synced = n
+        return 0
+
+    cdef void refresh(self, Py_ssize_t j) noexcept nogil:
+        """Make point j current: O(n) a missing row."""
+        cdef Py_ssize_t n = self.process.n(), first = self.columns.stored[j], i
+        cdef double *column = self.buffer
+        if self.columns.summed[j] == n:
+            return
+        memcpy(self.whole, self.points + j * self.dims, self.dims * sizeof(double))
+        self.process.covary_point(self.whole, first, n, column)
+        if first == 0:
+            self.process.factor.forward(1, column, 1)
+        for i in range(first, n):
+            if first > 0:
+                column[i] = self.process.factor.substitute(i, column[i], self.columns.v, j)
+            self.columns.put(i, j, column[i])
+        self.columns.add_rows(j, first, n, self.process.residuals())
+
+    cdef void refresh_some(self, Py_ssize_t q, const Py_ssize_t *index, double *work, double *soa) noexcept nogil:
+        """Make these points current, new ones by batched solves; work holds n · CHUNK numbers, soa dims · CHUNK."""
+        cdef Py_ssize_t chosen[CHUNK]
+        cdef Py_ssize_t k, count = 0
+        for k in range(q):
+            if self.columns.stored[index[k]] > 0:
+                self.refresh(index[k])
+            else:
+                chosen[count] = index[k]
+                count += 1
+            if count == CHUNK or (count > 0 and k == q - 1):
+                self._solve_new(count, chosen, work, soa)
+                count = 0
+
+    cdef void _solve_new(self, Py_ssize_t q, const Py_ssize_t *index, double *work, double *soa) noexcept nogil:
+        """Columns and sums of up to CHUNK points of which nothing is stored."""
+        cdef Py_ssize_t k, i, n = self.process.n()
+        cdef Points points = Points(q, self.dims, soa, q, 1, self.whole + self.dims)
+        for k in range(q):
+            to_soa(1, self.dims, self.points + index[k] * self.dims, soa + k, q)
+        self.process.solve(&points, work)
+        for k in range(q):
+            for i in range(n):
+                self.columns.put(i, index[k], work[i * q + k])
+            self.columns.add_rows(index[k], 0, n, self.process.residuals())
+
+    cdef void refresh_all(self, double *work) noexcept nogil:
+        """Make every point current; work holds n · CHUNK numbers."""
+        cdef Py_ssize_t n = self.process.n(), least = n, most = 0, stale = 0, j, i
+        for j in range(self.count):
+            least = min(least, self.columns.stored[j])
+            most = max(most, self.columns.stored[j])
+            stale += self.columns.summed[j] != n
+        if stale == 0:
+            return
+        if least == most and n - least <= 8 + n // 16:
+            for i in range(least, n):  # streaming V once per row beats a fresh solve only while few rows are missing
+                self._add_row(i)
+        elif least == most:
+            self._solve(0, True, work)
+        else:
+            for j in range(self.count):
+                self.refresh(j)
+
+    cdef Points _slice(self, Py_ssize_t first, Py_ssize_t count) noexcept nogil:
+        """Points first .. first + count − 1."""
+        return Points(count, self.dims, self.soa + first, self.capacity, 1, self.whole + self.dims)
+
+    cdef void _add_row(self, Py_ssize_t i) noexcept nogil:
+        """Row i of V for all points, which have rows 0 .. i − 1."""
+        cdef double *values = self.buffer
+        cdef Points points = self._slice(0, self.count)
+        self.process.covary_row(i, &points, values)
+        self.process.factor.substitute_all(i, self.count, values, self.columns.v)
+        self.columns.add_row_to_all(i, self.count, values, self.process.residuals())
+
+    cdef void _solve(self, Py_ssize_t first, bint store, double *work) noexcept nogil:
+        """Sums, and with `store` also V, of the points from `first` by batched solves; work holds n · CHUNK numbers."""
+        cdef const double *z = self.process.residuals()
+        cdef Py_ssize_t n = self.process.n(), j = first, k, i, m
+        cdef Points points
+        while j < self.count:
+            m = self.count - j if self.count - j < CHUNK else CHUNK
+            points = self._slice(j, m)
+            self.process.solve(&points, work)
+            if store:
+                for k in range(m):
+                    for i in range(n):
+                        self.columns.put(i, j + k, work[i * m + k])
+                    self.columns.add_rows(j + k, 0, n, z)
+            else:
+                memset(self.columns.dot + j, 0, m * sizeof(double))
+                memset(self.columns.square + j, 0, m * sizeof(double))
+                for i in range(n):
+                    mf_accumulate(m, z[i], work + i * m, self.columns.dot + j, self.columns.square + j)
+                for k in range(m):
+                    self.columns.summed[j + k] = n
+            j += m
+
+    # -- pickling --------------------------------------------------------------------------------------------
+
+    cdef tuple copy_columns(self):
+        """Points, rows stored and summed for each, their sums, and V (rows, count).
+
+        V is not solved for again: its last bits depend on how its rows came about.
+        """
+        cdef cnp.ndarray points, stored, summed, dot, square, v
+        cdef Py_ssize_t i, j, rows = 0
+        self.sync()
+        points = new_matrix(self.count, self.dims)
+        memcpy(data(points), self.points, self.count * self.dims * sizeof(double))
+        stored, summed = np.zeros(self.count, dtype=np.intp), np.zeros(self.count, dtype=np.intp)
+        dot, square = new_vector(self.count), new_vector(self.count)
+        for j in range(self.count):
+            (<Py_ssize_t *>cnp.PyArray_DATA(stored))[j] = self.columns.stored[j]
+            (<Py_ssize_t *>cnp.PyArray_DATA(summed))[j] = self.columns.summed[j]
+            data(dot)[j], data(square)[j] = self.columns.dot[j], self.columns.square[j]
+            rows = max(rows, self.columns.stored[j])
+        v = np.zeros((rows, self.count))
+        for j in range(self.count):
+            for i in range(self.columns.stored[j]):
+                data(v)[i * self.count + j] = self.columns.v[i // BLOCK][j * BLOCK + i % BLOCK]
+        return points, stored, summed, dot, square, v
+
+    cdef int restore(self, tuple columns) except -1:
+        """Take over the columns of another Tracker, what it copied but for the points, which are there already."""
+        stored, summed, dot, square, v = columns
+        cdef cnp.ndarray kept = copy_indices(stored, "stored"), summands = copy_indices(summed, "summed")
+        cdef cnp.ndarray dots = copy_vector(dot, self.count, "dot"), squares = copy_vector(square, self.count, "square")
+        cdef cnp.ndarray entries = as_matrix(np.array(v), len(v), self.count, "v")
+        cdef Py_ssize_t i, j, n, rows = cnp.PyArray_DIM(entries, 0)
+        cdef Py_ssize_t *low = <Py_ssize_t *>cnp.PyArray_DATA(kept)
+        cdef Py_ssize_t *high = <Py_ssize_t *>cnp.PyArray_DATA(summands)
+        if len(kept) != self.count or len(summands) != self.count:
+            raise ValueError(
+                f"stored and summed must have one number per point, {self.count}, got {len(kept)}, {len(summands)}"
+            )
+        self.sync()
+        n = self.process.n()
+        for j in range(self.count):
+            if not (0 <= low[j] <= min(rows, n) and low[j] <= high[j] <= n):
+                raise ValueError(f"columns must have from 0 to {n} rows, got {low[j]} and {high[j]} in sums")
+        for j in range(self.count):
+            for i in range(low[j]):
+                self.columns.put(i, j, data(entries)[i * self.count + j])
+            self.columns.stored[j], self.columns.summed[j] = low[j], high[j]
+            self.columns.dot[j], self.columns.square[j] = data(dots)[j], data(squares)[j]
+        return 0

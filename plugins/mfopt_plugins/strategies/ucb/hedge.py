@@ -1,0 +1,125 @@
+"""The hedge against cheap fidelities that tell nothing: which model has predicted the target's values better so far?
+
+One process over all fidelities has one kernel. A cheap fidelity that has nothing to do with the target (noise, a
+constant, another function) teaches it a stranger's length-scales and noise, and takes capital that tells nothing. No
+threshold on what was learnt finds that out reliably, but predictions do: before a target value counts, it is held
+against what two models say there,
+
+    together   the process of all fidelities
+    alone      a model of the target that knows the target's values only, as GP-UCB has it
+
+and the difference of the two log densities is a score. While the last SCORES of them sum up to more than MARGIN for
+the model alone, the target gets the part ALONE of what is spent, asked where its own upper bound is largest: the
+method is then GP-UCB, but for the last tenth. Not in the paper; measured in benchmarks/experiments.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from math import ceil, log
+from typing import Any
+
+import numpy as np
+
+from mfopt.hooks import FullAcquisition, KeepsFit
+from mfopt.protocols import Array, Model, Problem
+from mfopt_plugins.method.kept import count, finite, many, mapping
+from mfopt_plugins.method.learning import GROWTH
+from mfopt_plugins.method.models import FidelityModels
+from mfopt_plugins.method.upper_bound import PlainBound
+
+SCORES = 6
+MARGIN = 4.0  # in units of log density; scores lie within ±MOST, so that one surprise alone does not decide
+MOST = 3.0
+ALONE = 0.9
+FEWEST = 3  # target values before predictions are compared
+_FLOOR = 1e-12  # of the variance of the values: the least variance of a prediction
+_STREAM = 5  # keeps the generators used here apart from others with the same seed
+
+
+class Hedge:
+    """The model of the target alone, and the scores."""
+
+    def __init__(self, problem: Problem, models: FidelityModels) -> None:
+        self._problem = problem
+        self._models = models
+        self._top = len(models.used) - 1
+        self._scores: list[float] = []
+        self._learnt = 0  # rows from which the model learnt
+        self._alone = self._make()
+
+    @property
+    def prefers_alone(self) -> bool:
+        """Whether the target's own values have predicted it better than all fidelities together."""
+        return sum(self._scores) > MARGIN
+
+    def judge(self, u: Array, y: float) -> None:
+        """Compare what the models said of a target value that is about to count; `y` as the models see values."""
+        values = self._models.observations.rows(self._top)[1]
+        together = self._models.models[self._top]
+        if self._alone.n < FEWEST or together.n < FEWEST:
+            return
+        floor = _FLOOR * float(np.var(values))
+        score = _log_density(self._alone, u, y, floor) - _log_density(together, u, y, floor)
+        self._scores = [*self._scores, float(np.clip(score, -MOST, MOST))][-SCORES:]
+
+    def update(self) -> None:
+        """Bring the model of the target alone up to date with the values told."""
+        u, y = self._models.observations.rows(self._top)
+        if len(y) >= FEWEST and len(y) - self._learnt >= max(1, ceil(GROWTH * self._learnt)):
+            self._learn(u, y)
+        elif self._alone.n < len(y) and self._learnt:
+            self._alone.extend(u[self._alone.n :], y[self._alone.n :])
+
+    def forget(self) -> None:
+        """Learn anew at the next update: the values are seen differently."""
+        self._learnt = 0
+        self._alone = self._make()
+
+    @contextmanager
+    def hallucinate(self, points: Array) -> Iterator[None]:
+        """Within, these pending points count as told with the mean of the model alone."""
+        n = self._alone.n
+        try:
+            if len(points):
+                self._alone.extend(points, self._alone.posterior(points)[0])
+            yield
+        finally:
+            self._alone.truncate(n)
+
+    def state(self) -> dict[str, Any] | None:
+        """The scores and what the model alone has learnt; None where it cannot tell."""
+        alone = self._alone.state() if isinstance(self._alone, KeepsFit) else None
+        if alone is None:
+            return None
+        return {"scores": list(self._scores), "learnt": self._learnt, "rows": self._alone.n, "alone": alone}
+
+    def restore(self, state: object) -> None:
+        """Be as another hedge was over the same values, which are restored before."""
+        given = mapping(state, "scores", "learnt", "rows", "alone")
+        self._scores, self._learnt, n = many(finite)(given["scores"]), count(given["learnt"]), count(given["rows"])
+        u, y = self._models.observations.rows(self._top)
+        if not isinstance(self._alone, KeepsFit) or n > len(y):
+            raise ValueError(f"the model alone must have at most {len(y)} rows, got {n}")
+        self._alone.restore(given["alone"], [(u[:n], y[:n])])
+
+    def bound(self, beta: float) -> FullAcquisition:
+        """μ + β½σ of the model alone."""
+        return PlainBound([self._alone], beta, [0.0])
+
+    def _make(self) -> Model:
+        target = self._models.used[self._top]
+        return self._problem.surrogates[target].model(self._problem.domain.dim, self._problem.noises[target])
+
+    def _learn(self, u: Array, y: Array) -> None:
+        """A fresh model of these rows: what it learns depends on nothing else."""
+        self._alone, self._learnt = self._make(), len(y)
+        self._alone.fit(u, y, np.random.default_rng([self._problem.seed, _STREAM, len(y)]))
+
+
+def _log_density(model: Model, u: Array, y: float, floor: float) -> float:
+    """log of the density that the model has for the value y at u, but for a constant."""
+    mean, var = model.posterior(u[None, :])
+    spread = max(float(var[0]) + float(model.describe().get("noise", 0.0)), floor, np.finfo(np.float64).tiny)
+    return -0.5 * ((y - float(mean[0])) ** 2 / spread + log(spread))
