@@ -10,9 +10,10 @@ import numpy as np
 import mfopt_core
 from mfopt.protocols import Problem
 from mfopt_plugins.method.observations import Told
+from mfopt_plugins.surrogates.ar1.model import JointGP
 
 # What is remembered to save time: results do not depend on it.
-CACHES = {"_level", "_levels", "_grid", "_believed", "_nearest_row"}
+CACHES = {"_level", "_levels", "_grid", "_believed", "_nearest_row", "_stands_for"}
 _LEAVES = (str, bytes, int, float, bool, type(None), type, FunctionType, BuiltinFunctionType, np.generic)
 
 
@@ -63,6 +64,8 @@ def _attributes(one):
     if not hasattr(one, "__dict__"):
         raise TypeError(f"cannot compare {type(one)}")
     attributes = {key: vars(one)[key] for key in sorted(vars(one)) if key not in CACHES}
+    if isinstance(one, JointGP):  # made of all rows when it is next used
+        del attributes["_process"]
     if isinstance(one, Told):  # arrays with room for more
         for name in ("_u", "_y", "_told", "_far"):
             attributes[name] = [rows[:n] for n, rows in zip(one._size, attributes[name], strict=True)]

@@ -43,7 +43,7 @@ RUNS = [
     "mf-sko",
     "co-kriging-3",
 ]
-EVERY = 9  # asks between two states
+EVERY = 7  # asks between two states
 CALLS = 36  # of ask, at most
 
 
