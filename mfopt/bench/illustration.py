@@ -118,7 +118,9 @@ def challenge() -> tuple[Array, list[Challenge]]:
         [0.85 * np.exp(-(((x - 0.25) / 0.1) ** 2)) + a * np.exp(-(((x - 0.75) / 0.1) ** 2)) for a in (0.75, 1.0)]
     )
     around = np.abs(x - x[int(np.argmax(one[0]))])
-    good = [functions[1].max() - functions[0] <= np.abs(np.diff(functions, axis=0)).max() for functions in (one, two)]
+    # {f⁽²⁾(x*) − f⁽¹⁾ ≤ ζ}; a ζ of a fifth more than the largest difference leaves some room around x*.
+    zetas = [1.2 * np.abs(np.diff(functions, axis=0)).max() for functions in (one, two)]
+    good = [functions[1].max() - functions[0] <= zeta for functions, zeta in zip((one, two), zetas, strict=True)]
     return x, [
         Challenge("too small", one, around < 0.1),
         Challenge("too large", one, around < 0.36),

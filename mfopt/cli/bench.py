@@ -77,7 +77,10 @@ def add(commands: Subparsers) -> None:
     )
     reporting.add_argument("--format", choices=("text", "markdown", "csv"), default="text", help="of what is printed")
     reporting.add_argument("--mean", action="store_true", help="draw means with standard errors, as the paper does")
+    _add_figure(parts)
 
+
+def _add_figure(parts: Subparsers) -> None:
     drawing = parts.add_parser(
         "figure",
         help="reproduce figures of the paper",

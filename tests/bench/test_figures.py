@@ -9,7 +9,7 @@ import pytest
 from mfopt import bench, cli, problems
 from mfopt.bench import figures
 from mfopt.bench.cells import Cell, Task
-from mfopt.bench.illustration import PANELS, steps
+from mfopt.bench.illustration import PANELS, challenge, steps
 from mfopt.bench.methods import METHODS, Method
 from mfopt.errors import InputError
 
@@ -144,6 +144,14 @@ def test_a_figure_of_what_is_finished_runs_nothing(tmp_path):
         ["currin"], ["gp-ucb:mode=paper", "random"], [0, 1], 12.0, tmp_path, progress=False, finished=True
     )
     assert [(cell.task.method, cell.task.seed) for cell in cells] == [("gp-ucb:mode=paper", 0)]
+
+
+def test_the_good_set_of_the_challenges_has_the_optimum_in_every_mode_and_the_small_set_has_not():
+    _, panels = challenge()
+    small, large, good, two = (panel.inside[int(np.argmax(panel.functions[1]))] for panel in panels)
+    assert (small, large, good, two) == (False, True, True, True)
+    assert panels[2].inside.mean() < panels[1].inside.mean()
+    assert np.count_nonzero(np.diff(panels[3].inside.astype(int)) == 1) == 2, "two separate sets"
 
 
 def test_an_unknown_mode_is_refused(tmp_path):

@@ -33,10 +33,11 @@ from mfopt_plugins.method.observations import Observations
 
 IntArray: TypeAlias = npt.NDArray[np.intp]
 
-HOPE, FEAR = 0.5, -0.3  # deviations by which the label is taken for lower than its mean while little, or much, was lost
-LOST = (0.05, 0.15)  # little and much: the share of all costs that failures took beyond those at random
-TOO_MUCH = 0.2  # up to this share there is no fear where a cheaper fidelity tells whether the target fails
+HOPE, FEAR = 0.5, -0.6  # deviations by which the label is taken for lower than its mean while little, or much, was lost
+LOST = (0.03, 0.1)  # little and much: the share of all costs that failures took beyond those at random
+TOO_MUCH = 0.1  # up to this share there is no fear where a cheaper fidelity tells whether the target fails
 TIGHTER = 2.0  # of the label: by which the threshold falls from an even chance, per unit of hope below 0
+MOSTLY = 0.25  # of what worked, by the chance that the others predict for it: there it mostly works
 ABOVE = 0.4  # of the label: the threshold lies at least so far above the places where it mostly works
 ALIKE = 0.8  # correlation of failures from which a cheaper fidelity tells whether the target fails
 CHEAP = 0.3  # of λ_M: what it may cost
@@ -163,7 +164,7 @@ class FailureModel:
     def _judge(self) -> None:
         """What fails anyway, and how much hope the losses leave."""
         others = self._labels - self._weights / np.diag(self._inverse)  # each label as the rest predicts it
-        self.base = float(np.clip(0.5 * (1.0 + np.median(others[self._labels < 0])), 0.0, _AT_RANDOM))
+        self.base = float(np.clip(0.5 * (1.0 + np.quantile(others[self._labels < 0], MOSTLY)), 0.0, _AT_RANDOM))
         lost = self._lost() - self.base
         self.hope = float(np.interp(lost, LOST, (HOPE, FEAR)))
         if lost < TOO_MUCH and any(self.tells(k) for k in range(len(self._costs) - 1)):

@@ -10,6 +10,7 @@ Values far below the rest count as failures, and refuted ones of a cheap fidelit
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Sequence
 from math import inf, nan
 from typing import Any
@@ -130,12 +131,15 @@ class Told:
             "outliers": self._any_outliers,
             "softening": None if softening is None else [softening.location, softening.unit, softening.strength],
             "seen_at": list(self._seen_at),
+            "rows": self._checksums(),
             "others": others,
         }
 
     def restore(self, state: object) -> None:
         """See the values that were told as another one did that was told the same."""
-        given = mapping(state, "outliers", "softening", "seen_at", "others")
+        given = mapping(state, "outliers", "softening", "seen_at", "rows", "others")
+        if given["rows"] != self._checksums():  # which bounds become rows depends on how values were seen at the time
+            raise ValueError("rows must be those that the state is about, got others")
         softening = maybe(AsinhSoftening.read)(given["softening"])
         seen_at = many(count, len(self.used))(given["seen_at"])
         others = many(group(count, count, number))(given["others"])
@@ -152,6 +156,10 @@ class Told:
             if k >= len(self.used) or i >= self._size[k]:
                 raise ValueError(f"a value must be one of those told, got number {i} of position {k}")
             self._y[k][i] = y
+
+    def _checksums(self) -> list[int]:
+        """By position, one of all points and values in their order."""
+        return [zlib.crc32(y.tobytes(), zlib.crc32(u.tobytes())) for u, y in self._rows_told()]
 
     def _see_usually(self, k: int) -> Array:
         """The values of position k through the softening alone; 0 where they count as failures."""
@@ -213,15 +221,19 @@ class Observations(Told):
         self._use_bounds(k)
 
     def _use_bounds(self, k: int) -> None:
-        """Bounds below the best value of position k become rows: the models see no more there. Others say nothing."""
+        """Bounds between the lowest and the best value of position k become rows: the models see no more there.
+
+        A bound above the best says nothing. One below all values says that the point failed, as one does by giving a
+        penalty: the model of failures knows that, and for the models of values it would be a cliff.
+        """
         if not self._bounds or self.counts[k] == 0:
             return
-        best = float(self._told[k][: self._size[k]].max())
-        for u, j, bound in self._bounds:
-            if j == k and bound < best:
-                self._bounded[k].add(self._size[k])
-                self._append(u, k, bound)
-        self._bounds = [one for one in self._bounds if not (one[1] == k and one[2] < best)]
+        lowest, best = self.lowest(k), float(self._told[k][: self._size[k]].max())
+        entering = [one for one in self._bounds if one[1] == k and lowest < one[2] < best]
+        self._bounds = [one for one in self._bounds if not (one[1] == k and lowest < one[2] < best)]
+        for u, _, bound in entering:
+            self._bounded[k].add(self._size[k])
+            self._append(u, k, bound)
 
     # ---------------------------------------------------------------------------------------------- values
 

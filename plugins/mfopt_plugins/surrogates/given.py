@@ -22,7 +22,7 @@ class Given:
     mean: float | None = None
     groups: tuple[int, ...] = ()  # by dimension: those of one group have one length-scale; none: each its own
     isotropic: bool = False  # one length-scale for all dimensions
-    learning: HowToLearn = "map"
+    flat: bool = False  # no priors but limits: learning="likelihood"
 
     @classmethod
     def check(
@@ -46,7 +46,7 @@ class Given:
             raise InputError(f"isotropic must be True or False, got {isotropic!r}")
         if learning not in ("map", "likelihood"):
             raise InputError(f'learning must be "map" or "likelihood", got {learning!r}')
-        return cls(lengthscale, scale, mean, isotropic=isotropic, learning=learning)
+        return cls(lengthscale, scale, mean, isotropic=isotropic, flat=learning == "likelihood")
 
     def tie(self, groups: Sequence[int]) -> Given:
         """The same with one length-scale per group of dimensions."""
@@ -60,13 +60,8 @@ class Given:
         return replace(
             self,
             isotropic=self.isotropic if isotropic is None else isotropic,
-            learning=learning or self.learning,
+            flat=self.flat if learning is None else learning == "likelihood",
         )
-
-    @property
-    def flat(self) -> bool:
-        """Whether hyper-parameters have no priors but their limits."""
-        return self.learning == "likelihood"
 
     def broadcast(self, dim: int) -> Given:
         """The same with one length-scale per dimension and all groups; an InputError where their numbers do not fit."""
@@ -91,5 +86,5 @@ class Given:
             "scale": self.scale,
             "mean": self.mean,
             "isotropic": self.isotropic,
-            "learning": self.learning,
+            "learning": "likelihood" if self.flat else "map",
         }

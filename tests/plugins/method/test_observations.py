@@ -86,16 +86,18 @@ def test_a_failure_is_forgotten_after_some_outcomes():
     assert seen.failures() == [(pytest.approx(np.array([0.5])), 0)]
 
 
-def test_a_bound_becomes_a_row_once_a_better_value_is_known_and_is_never_a_value():
+def test_a_bound_becomes_a_row_once_values_on_both_sides_are_known_and_is_never_a_value():
     seen = Observations([0], Box([(0.0, 1.0)]))
-    low, high, best = np.array([0.1]), np.array([0.2]), np.array([0.9])
+    low, high, best, worst = np.array([0.1]), np.array([0.2]), np.array([0.9]), np.array([0.5])
     seen.add(low, 0, None, bound=1.0)
     seen.add(high, 0, None, bound=7.0)
     assert seen.counts == [0]
     seen.add(best, 0, 2.0)
-    assert seen.rows(0)[1].tolist() == [2.0, 1.0]  # the other bound says nothing
+    assert seen.rows(0)[1].tolist() == [2.0]
+    seen.add(worst, 0, 0.0)
+    assert seen.rows(0)[1].tolist() == [2.0, 0.0, 1.0]  # the other bound says nothing
     assert seen.value(low, 0) is None
-    assert seen.worked(0)[0].tolist() == [[0.9]]
+    assert seen.worked(0)[0].tolist() == [[0.9], [0.5]]
     seen.add(low, 0, 0.5)
     assert seen.is_repeatable(0) is None
     assert seen.value(low, 0) == 0.5

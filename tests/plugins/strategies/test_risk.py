@@ -112,13 +112,21 @@ def test_the_reason_tells_the_chance_of_failure_once_there_was_one():
 
 
 def test_a_bound_keeps_a_failed_point_from_being_the_best_and_tells_the_models():
-    opt, _ = run(beyond, bound=-5.0)
+    opt, _ = run(beyond, bound=0.5)
     assert opt.best.y > 0.5
     failed = opt.history.status == "failed"
-    assert (opt.history.bound[failed] == -5.0).all()
+    assert (opt.history.bound[failed] == 0.5).all()
     assert np.isnan(opt.history.bound[~failed]).all()
     rows = sum(model.n for model in opt.strategy._models.models)
-    assert rows > (opt.history.status == "ok").sum() - 2
+    assert rows > (opt.history.status == "ok").sum()
+
+
+def test_a_bound_below_all_values_puts_no_cliff_into_the_models():
+    _, plain = run(beyond)
+    _, bounded = run(beyond, bound=-5.0)
+    assert [(trial.fidelity, trial.x.tolist()) for trial in bounded] == [
+        (trial.fidelity, trial.x.tolist()) for trial in plain
+    ]
 
 
 def test_reasons_print_the_chance():

@@ -46,8 +46,7 @@ from mfopt.protocols import (
 from mfopt.run.reason import Reason
 from mfopt_plugins.method.failures import FailureModel
 from mfopt_plugins.method.kept import many, mapping, positive
-from mfopt_plugins.method.learning import Clock
-from mfopt_plugins.method.models import FidelityModels
+from mfopt_plugins.method.models import Clock, FidelityModels
 from mfopt_plugins.method.observations import Observations
 from mfopt_plugins.strategies.base.avoid import Avoiding, find_elsewhere
 from mfopt_plugins.strategies.base.initial import InitialDesign

@@ -25,8 +25,7 @@ import numpy as np
 from mfopt.hooks import FullAcquisition, KeepsFit
 from mfopt.protocols import Array, Model, Problem
 from mfopt_plugins.method.kept import count, finite, many, mapping
-from mfopt_plugins.method.learning import GROWTH
-from mfopt_plugins.method.models import FidelityModels
+from mfopt_plugins.method.models import GROWTH, FidelityModels
 from mfopt_plugins.method.upper_bound import PlainBound
 
 SCORES = 6
