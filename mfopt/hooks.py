@@ -7,9 +7,9 @@ sides. docs/write-a-plugin.md lists all of them from this file.
     of a domain        HasBlocks, SnapsPoints, NamesValues, NamesArguments
     of a surrogate     TiesScales, VariesLearning, FusesBounds, SharesKernel, SoftensValues
     of a surrogate     CouplesFidelities, ModelsJointly
-    of a model         CalibratesFidelities, TellsFactors
+    of a model         CalibratesFidelities, TellsFactors, KeepsFit
     of an acquisition  HasPieces, KeepsRecurring, CountsRows, FindsArgmax; `with_defaults` adds what is missing
-    of a strategy      KnowsExhaustion, PredictsValues, FollowsTheorem, PrefersSurrogate
+    of a strategy      KnowsExhaustion, PredictsValues, KeepsState, FollowsTheorem, PrefersSurrogate
     of any plugin      DescribesOptions
     of a reason        TellsKind, TurnsSign, ShowsCosts
 """
@@ -212,6 +212,23 @@ class TellsFactors(Protocol):
     @property
     def factors(self) -> Array:
         """By how much each fidelity varies more than the target, (K,), negative for one that falls where it rises."""
+
+
+@runtime_checkable
+class KeepsFit(Protocol):
+    """A model, or a joint model, that can be put back into the state in which it was, from its rows.
+
+    Strategies of mfopt that offer KeepsState ask it of their models; rows are (u, y) per fidelity, one for a Model.
+    """
+
+    def state(self) -> Mapping[str, Any] | None:
+        """What it has learnt, and in which steps it was given its rows where that matters; plain, without the rows.
+
+        None where it cannot be told just now.
+        """
+
+    def restore(self, state: Mapping[str, Any], rows: Sequence[Rows]) -> None:
+        """Be as the model was that told this state of itself, with these rows; a ValueError for what is no state."""
 
 
 @runtime_checkable
@@ -426,6 +443,29 @@ class PredictsValues(Protocol):
 
     def posterior(self, fidelity: int) -> Posterior | None:
         """What is believed of this fidelity; None where it is not modelled. Later asks do not depend on the call."""
+
+
+@runtime_checkable
+class KeepsState(Protocol):
+    """A strategy whose state can be written down. A study stores it with every ask.
+
+    When the study is reopened, or another process has asked, the strategy is told the records and handed the state,
+    instead of being asked everything again. A state of another version of a plugin, or of another CPU, is not used.
+    """
+
+    def state(self) -> Mapping[str, Any] | None:
+        """All that later asks depend on and that tells alone do not bring about. The strategy does not change.
+
+        Plain values: None, booleans, numbers, strings, lists, mappings by strings, and arrays of float64, int64 or
+        booleans; at most a megabyte, best a few kilobytes. None where it cannot be told just now.
+        """
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Go on as the strategy does that told this state of itself, to the bit.
+
+        This one was started on the same problem and told the same records; what it was asked does not count. A
+        ValueError, or any error, for what is no state: then it is made anew, and shown the whole run.
+        """
 
 
 @runtime_checkable

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from mfopt.checks import real_number
@@ -12,6 +13,7 @@ from mfopt.run.ledger import Ledger
 from mfopt.run.setup import Setup
 
 if TYPE_CHECKING:
+    from mfopt.run.verification import Verification
     from mfopt.storage import EventLog, Header, Store
 
 
@@ -113,6 +115,15 @@ class Study(Optimizer):
         """Why each trial was chosen, by its id, those already told included; a string where it was no mfopt reason."""
         with self._session.writing.held:
             return self._log.reasons()
+
+    def verify(self, progress: Callable[[int, int], None] | None = None) -> Verification:
+        """Replay the log with a fresh strategy, and hold what it asks against what was recorded, to the bit.
+
+        progress  called after each ask with the number of those done and of all
+        """
+        from mfopt.run.verification import verify
+
+        return verify(self._session, progress)
 
     @property
     def _log(self) -> EventLog:

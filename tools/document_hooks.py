@@ -13,6 +13,7 @@ import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
@@ -41,9 +42,12 @@ def _list_hooks() -> Iterator[tuple[str, str]]:
 
 
 def _method(protocol: type) -> str:
-    """The one method, or property, of a protocol, as it is called."""
-    (name,) = [key for key in vars(protocol) if not key.startswith("_")]
-    member = vars(protocol)[name]
+    """The methods of a protocol, or its property, as they are called."""
+    members = {name: member for name, member in vars(protocol).items() if not name.startswith("_")}
+    return ", ".join(_signature(name, member) for name, member in members.items())
+
+
+def _signature(name: str, member: Any) -> str:
     if isinstance(member, property):
         return f"`{name}` (a property)"
     parameters = [p for p in inspect.signature(member).parameters if p != "self"]

@@ -7,26 +7,12 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from importlib import import_module
+from typing import cast
 
 import mfopt
 from mfopt.checks import escape
-from mfopt.cli import (
-    ask,
-    bench,
-    best,
-    check,
-    create,
-    demo,
-    fail,
-    history,
-    new_plugin,
-    plot,
-    plugins,
-    run,
-    studies,
-    tell,
-)
 from mfopt.cli.command import Command, ExitCode
 
 _DESCRIPTION = """\
@@ -35,29 +21,33 @@ _EPILOG = """\
 New here? `mfopt demo` shows a run, and `mfopt run --help` says how to optimise a function or a program of your own.
 Each command has a --help."""
 
-_COMMANDS: dict[str, Command] = {  # in the order of --help
-    "demo": demo,
-    "run": run,
-    "create": create,
-    "ask": ask,
-    "tell": tell,
-    "fail": fail,
-    "best": best,
-    "history": history,
-    "plot": plot,
-    "studies": studies,
-    "check": check,
-    "bench": bench,
-    "plugins": plugins,
-    "new-plugin": new_plugin,
-}
+_COMMANDS = (  # in the order of --help; each is a module of this package
+    "demo",
+    "run",
+    "create",
+    "ask",
+    "tell",
+    "fail",
+    "best",
+    "history",
+    "plot",
+    "studies",
+    "verify",
+    "check",
+    "bench",
+    "plugins",
+    "new-plugin",
+)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Carry out a command line, by default that of this process; the exit code."""
-    arguments = _make_parser().parse_args(argv)
+    words = sys.argv[1:] if argv is None else argv
+    # One command is all that most command lines need, and to load the others takes time.
+    commands = _load(word for word in words[:1] if word in _COMMANDS) or _load(_COMMANDS)
+    arguments = _make_parser(commands).parse_args(words)
     try:
-        return _COMMANDS[arguments.command].run(arguments)
+        return commands[arguments.command].run(arguments)
     except (mfopt.MfoptError, OSError) as error:
         print(f"mfopt: error: {_printable(error)}", file=sys.stderr)
         return ExitCode.FAILED
@@ -66,12 +56,16 @@ def main(argv: Sequence[str] | None = None) -> int:
         return ExitCode.INTERRUPTED
 
 
-def _make_parser() -> argparse.ArgumentParser:
+def _load(names: Iterable[str]) -> dict[str, Command]:
+    return {name: cast(Command, import_module(f"{__name__}.{name.replace('-', '_')}")) for name in names}
+
+
+def _make_parser(commands: Mapping[str, Command]) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="mfopt", description=_DESCRIPTION, epilog=_EPILOG)
     parser.add_argument("--version", action="version", version=f"mfopt {mfopt.__version__}")
-    commands = parser.add_subparsers(dest="command", required=True, metavar="command")
-    for command in _COMMANDS.values():
-        command.add(commands)
+    subparsers = parser.add_subparsers(dest="command", required=True, metavar="command")
+    for command in commands.values():
+        command.add(subparsers)
     return parser
 
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import sys
 import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from importlib.metadata import Distribution, EntryPoint, distributions, entry_points
 
 from mfopt.errors import PluginWarning
@@ -70,11 +73,28 @@ def find_usable(group: str, name: str, tell: bool = False) -> list[EntryPoint]:
 
 def find_points(group: str, name: str | None = None) -> list[EntryPoint]:
     """The entry points of a group, under one name or all; a distribution that cannot be read has none."""
+    return [point for point in _read_points(_stat_path()) if point.group == group and name in (None, point.name)]
+
+
+@lru_cache(maxsize=1)
+def _read_points(stats: tuple[object, ...]) -> tuple[EntryPoint, ...]:
+    """The entry points of all groups; read again, which takes milliseconds, only when something was installed."""
     try:
-        found: Iterable[EntryPoint] = entry_points(group=group)
+        return tuple(point for group in WORDS for point in entry_points(group=group))
     except Exception:  # one distribution's broken metadata: read each by itself
-        found = [point for _, points in _read_each() if not isinstance(points, Exception) for point in points]
-    return [point for point in found if point.group == group and name in (None, point.name)]
+        return tuple(point for _, points in _read_each() if not isinstance(points, Exception) for point in points)
+
+
+def _stat_path() -> tuple[object, ...]:
+    """What changes with every installation: the directories where distributions are looked for."""
+    found: list[object] = []
+    for path in sys.path:
+        try:
+            stat = os.stat(path or os.curdir)
+            found.append((path, stat.st_ino, stat.st_mtime_ns, stat.st_nlink))
+        except (OSError, ValueError):
+            found.append(path)
+    return tuple(found)
 
 
 def unreadable() -> list[str]:
@@ -105,12 +125,16 @@ def _read_each() -> Iterator[tuple[Distribution, list[EntryPoint] | Exception]]:
 
 def distribution_of(point: EntryPoint) -> tuple[str, str]:
     """Name and version of the distribution behind an entry point."""
-    dist = point.dist
     try:
-        name, version = (None, None) if dist is None else (_read_field(dist, "Name"), _read_field(dist, "Version"))
+        name, version = (None, None) if point.dist is None else _read_origin(point.dist)
     except Exception:  # whatever a damaged file leads to
         name = version = None
     return name or "unknown distribution", version or "?"
+
+
+@lru_cache(maxsize=64)
+def _read_origin(one: Distribution) -> tuple[str | None, str | None]:
+    return _read_field(one, "Name"), _read_field(one, "Version")
 
 
 def _name_with_version(point: EntryPoint) -> str:

@@ -22,6 +22,7 @@ from mfopt.hooks import (
     FullAcquisition,
     FusesBounds,
     HowToLearn,
+    KeepsFit,
     ModelsJointly,
     Rows,
     SharesKernel,
@@ -104,6 +105,15 @@ class GuardedModel(Delegate):
             return {**told, "noise": float(noise)}
         return told
 
+    def state(self) -> Mapping[str, Any] | None:
+        """What it has learnt; None where the model does not tell (hooks.KeepsFit)."""
+        return _tell_state(self._inner, self._culprit)
+
+    def restore(self, state: Mapping[str, Any], rows: Sequence[Rows]) -> None:
+        """Be as another one was that told this state, with these rows."""
+        _restore(self._inner, self._culprit, state, rows)
+        self._check_rows("restore", len(rows[0][1]))
+
     def _read(self, method: str, answer: object, count: int, q: int) -> tuple[Any, ...]:
         """What a posterior is made of; mean and variance checked, the rest as it is."""
         culprit = self._culprit
@@ -145,6 +155,26 @@ class GuardedJoint(Delegate):
         self._culprit.call("fit", self._inner.fit, [(np.array(u), np.array(y)) for u, y in rows], rng)
         for model, (_, y) in zip(self.models, rows, strict=True):
             model._check_rows("fit", len(y))
+
+    def state(self) -> Mapping[str, Any] | None:
+        """What it has learnt; None where the model does not tell (hooks.KeepsFit)."""
+        return _tell_state(self._inner, self._culprit)
+
+    def restore(self, state: Mapping[str, Any], rows: Sequence[Rows]) -> None:
+        """Be as another one was that told this state, with these rows, (u, y) per fidelity."""
+        _restore(self._inner, self._culprit, state, rows)
+        for model, (_, y) in zip(self.models, rows, strict=True):
+            model._check_rows("restore", len(y))
+
+
+def _tell_state(inner: object, culprit: Culprit) -> Mapping[str, Any] | None:
+    return culprit.call("state", inner.state) if isinstance(inner, KeepsFit) else None
+
+
+def _restore(inner: object, culprit: Culprit, state: Mapping[str, Any], rows: Sequence[Rows]) -> None:
+    if not isinstance(inner, KeepsFit):
+        raise ValueError("a model must be able to be restored, got one that is not")
+    culprit.call("restore", inner.restore, state, [(np.array(u), np.array(y)) for u, y in rows])
 
 
 class _Calibrated(GuardedJoint):

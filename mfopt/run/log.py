@@ -41,6 +41,19 @@ class Log(Protocol):
     def withdraw(self, events: Sequence[Event]) -> None:
         """Take back those of these events, of an ask that failed, that no failed transaction has taken back already."""
 
+    @property
+    def position(self) -> int:
+        """The number of the last event seen or written; the first has the number 1."""
+
+    def write_state(self, state: str | None) -> None:
+        """Keep the strategy's state after all events so far, in place of earlier ones; within a transaction.
+
+        None: it has none to tell.
+        """
+
+    def read_state(self) -> tuple[int, str] | None:
+        """The latest state that is kept and can be trusted, with the number of the event after which it was told."""
+
     def count_expired(self) -> int:
         """How many pending trials have a lease that has run out."""
 

@@ -8,6 +8,10 @@ An error or an interruption may come between any two of these steps. Then the le
 next call. In a study the strategy is made again, too: a fresh copy of it is shown the whole run. A run in memory keeps
 the strategy that it was given, which has made every ask itself, unless Ctrl-C came while that was at work.
 
+With each ask a study keeps the strategy's state, where the strategy can tell it. A fresh strategy, or one that has not
+made the latest asks itself, is handed that state instead of being asked everything again. What is kept is never needed:
+where there is no state, or one of no use, the run is replayed.
+
 Threads share a session through three locks. One that needs several takes them in this order:
 
     asking    one ask at a time: the strategy is touched by nobody else
@@ -41,7 +45,35 @@ from mfopt.run.trial import Trial
 Value = TypeVar("Value")
 
 
-class Session:
+class _Leases:
+    """The part of a session that is about leases."""
+
+    log: Log
+    ledger: Ledger
+    writing: Lock
+
+    def check_claims(self, trials: Iterable[object]) -> None:
+        """Raise LeaseLost if one of these trials (or ids) was handed out again since; within a transaction."""
+        for trial in trials:
+            id, claim = _find_claim(self.log, trial)
+            if claim is not None:
+                self.log.check_claim(id, claim)
+
+    def renew(self, trial: object) -> None:
+        """Start the lease of a pending trial anew, whatever other threads are at."""
+        self.log.renew(*_find_claim(self.log, trial))
+
+    def claim(self, n: int) -> list[Trial]:
+        """At most n pending trials whose lease has run out, now leased to us; within `ask_transaction`."""
+        return [replace(self.ledger.trial(id), claim=claim) for id, claim in self.log.claim(n).items()]
+
+    def count_expired(self) -> int:
+        """How many pending trials have a lease that has run out."""
+        with self.writing.held:
+            return self.log.count_expired()
+
+
+class Session(_Leases):
     """The run of `setup` whose events are in `log`.
 
     `strategist` has been shown nothing yet; None: one is started, and shown all events, when it is first needed.
@@ -57,6 +89,7 @@ class Session:
         self._torn = False  # whether an interruption may have come between the log and the ledger
         self._asked = False  # whether the strategy was asked in the present ask
         self._written: list[Asked | Refused] = []  # what the present ask has written
+        self._trusts_states = log.durable
         self.refresh()
 
     @property
@@ -79,14 +112,14 @@ class Session:
 
     def _enter(self, events: Sequence[Event]) -> None:
         with self.state.held:
-            for event in events:
+            for number, event in enumerate(events, start=self.log.position - len(events) + 1):
                 shown = self.ledger.enter(event)
                 if self._strategist is not None:
-                    self._strategist.queue((event, shown))
+                    self._strategist.queue(Step(number, event, shown))
 
     def _rebuild(self, events: Sequence[Event]) -> None:
         """The state after these events, which are all there are."""
-        ledger, steps = _replay(self.setup, events)
+        ledger, steps = replay(self.setup, events)
         with self.state.held:
             if self.log.durable:
                 self._strategist = None
@@ -142,6 +175,8 @@ class Session:
             with self.log.transaction() if self.log.durable else nullcontext():
                 self.refresh()
                 yield
+                if self._asked and self.log.durable and self._strategist is not None:
+                    self.log.write_state(self._strategist.tell_state())
         except BaseException as error:
             # A block that Ctrl-C kept from ending ends with its traceback: maybe during a later ask, which is not its.
             if self._written is written:
@@ -163,21 +198,6 @@ class Session:
                 if isinstance(event, Asked) and self.ledger.is_pending(event.id):
                     self.ledger.withdraw(event.id)
 
-    def check_claims(self, trials: Iterable[object]) -> None:
-        """Raise LeaseLost if one of these trials (or ids) was handed out again since; within a transaction."""
-        for trial in trials:
-            id, claim = _find_claim(self.log, trial)
-            if claim is not None:
-                self.log.check_claim(id, claim)
-
-    def renew(self, trial: object) -> None:
-        """Start the lease of a pending trial anew, whatever other threads are at."""
-        self.log.renew(*_find_claim(self.log, trial))
-
-    def claim(self, n: int) -> list[Trial]:
-        """At most n pending trials whose lease has run out, now leased to us; within `ask_transaction`."""
-        return [replace(self.ledger.trial(id), claim=claim) for id, claim in self.log.claim(n).items()]
-
     def suggest(self) -> tuple[Array, int, Any] | None:
         """The strategy's next query: u, fidelity and reason; within `ask_transaction`.
 
@@ -193,6 +213,11 @@ class Session:
                 if strategist.behind == 0:
                     self._write(Refused(str(exhausted), exhausted.which))
             return None
+        except Exception:
+            if not strategist.unproven:
+                raise
+            self._distrust_states()
+            return self.suggest()
 
     def hand_out(self, x: Array, u: Array, m: int, reason: Any) -> Trial | None:
         """Make what the strategy suggested a pending trial; within `ask_transaction`.
@@ -235,17 +260,35 @@ class Session:
         with self.state.held:
             view, behind = self.ledger.view(), strategist.behind
         try:
-            strategist.catch_up(behind)
+            kept = self._find_state(strategist)
+            strategist.catch_up(behind if kept is None else behind - strategist.skip(*kept))
         except BaseException as error:
-            self._forget_strategist(simple=isinstance(error, Exception))
+            simple = isinstance(error, Exception)
+            if simple and strategist.unproven:
+                self._distrust_states()
+                return self._catch_up()
+            self._forget_strategist(simple)
             raise
         return strategist, view
+
+    def _find_state(self, strategist: Strategist) -> tuple[int, str] | None:
+        """A state that is kept and saves the strategy an ask, with the number of its event; None: there is none."""
+        if not self._trusts_states or not strategist.can_skip(self.log.position):
+            return None
+        with self.writing.held:
+            kept = self.log.read_state()
+        return kept if kept is not None and strategist.can_skip(kept[0]) else None
+
+    def _distrust_states(self) -> None:
+        """Replay the run from now on: a state that was kept has led to an error."""
+        self._trusts_states = False
+        self._strategist = None
 
     def _start_strategist(self) -> Strategist:
         with self.writing.held:
             known = self._strategist
             strategist = known.restart() if known and known.restart else self.setup.start_strategist(copies=True)
-            for step in _replay(self.setup, self.log.read_again())[1]:
+            for step in replay(self.setup, self.log.read_again())[1]:
                 strategist.queue(step)
             self._strategist = strategist
         return strategist
@@ -276,11 +319,6 @@ class Session:
         self.refresh()
         return self.count_expired() == 0 and self.why_done() is not None
 
-    def count_expired(self) -> int:
-        """How many pending trials have a lease that has run out."""
-        with self.writing.held:
-            return self.log.count_expired()
-
     def prepare(self, n: int) -> None:
         """Bring the strategy up to date for n trials, before a transaction in which other processes have to wait."""
         self.refresh()
@@ -293,10 +331,10 @@ class Session:
             self.log.close()
 
 
-def _replay(setup: Setup, events: Sequence[Event]) -> tuple[Ledger, list[Step]]:
+def replay(setup: Setup, events: Sequence[Event]) -> tuple[Ledger, list[Step]]:
     """A ledger with these events, and what a strategy is to be shown for them."""
     ledger = setup.make_ledger()
-    return ledger, [(event, ledger.enter(event)) for event in events]
+    return ledger, [Step(number, event, ledger.enter(event)) for number, event in enumerate(events, start=1)]
 
 
 def _find_claim(log: Log, trial: object) -> tuple[int, int | None]:
@@ -318,10 +356,10 @@ def _take_apart(session: Session) -> tuple[Callable[..., Session], tuple[Any, ..
     with session.asking.held, session.writing.held:
         session.refresh()
         # The strategist comes first: it knows whose fault it is that something cannot be pickled.
-        return _revive, (session._strategist, session.setup, list(session.log.read_again()))
+        return revive, (session._strategist, session.setup, list(session.log.read_again()))
 
 
-def _revive(strategist: Strategist | None, setup: Setup, events: Sequence[Event]) -> Session:
+def revive(strategist: Strategist | None, setup: Setup, events: Sequence[Event]) -> Session:
     """The session of a run in memory that was pickled or copied."""
     for event in events:
         if isinstance(event, Asked | Added):  # NumPy does not pickle that an array is read-only
@@ -374,6 +412,18 @@ class MemoryLog:
     def write(self, event: Event) -> None:
         """Append an event."""
         self._events.append(event)
+
+    @property
+    def position(self) -> int:
+        """The number of the last event."""
+        return len(self._events)
+
+    def write_state(self, state: str | None) -> None:
+        """Nothing to do: nothing outlives the strategy."""
+
+    def read_state(self) -> tuple[int, str] | None:
+        """None: nothing is kept."""
+        return None
 
     def withdraw(self, events: Sequence[Event]) -> None:
         """Take back those of these events that were written."""

@@ -4,6 +4,9 @@ A strategy's state is a function of the calls it received, so it is shown every 
 wait in a queue until the strategy is needed: a tell, which has been paid for, must not fail because a plugin does, and
 in a study other processes ask and tell, too. Any thread may add to the queue; the strategy itself is used by one thread
 at a time, which the session sees to.
+
+Where a strategy can write its state down (hooks.KeepsState), it need not be asked again what was asked before the state
+was told: it is shown the records, then handed the state.
 """
 
 from __future__ import annotations
@@ -13,22 +16,43 @@ from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from mfopt import registry
 from mfopt.checks import integer, real_array, show
-from mfopt.errors import Exhausted, InputError, ReplayWarning
-from mfopt.hooks import KnowsExhaustion, PredictsValues
+from mfopt.errors import Exhausted, InputError, PluginWarning, ReplayWarning
+from mfopt.hooks import KeepsState, KnowsExhaustion, PredictsValues
 from mfopt.protocols import Array, Posterior, Problem, Query, Record, Strategy, Suggestion, View
 from mfopt.run.blame import Culprit
 from mfopt.run.copies import Accountable
 from mfopt.run.events import Asked, Event
 from mfopt.run.locks import Lock
+from mfopt.run.plain import LONGEST, from_text, to_text
 
-Step: TypeAlias = tuple[Event, View | Record | None]  # an event, and what the ledger returned as it entered it
 Result = TypeVar("Result")
+
+
+class Step(NamedTuple):
+    """A step of the run."""
+
+    number: int  # of the event, from 1
+    event: Event
+    shown: View | Record | None  # what the ledger returned as it entered the event
+
+
+class Answer(NamedTuple):
+    """What a strategy answers when it is asked again."""
+
+    u: Array | None  # None: it had no query
+    fidelity: int
+
+    def is_as(self, event: Event) -> bool:
+        """Whether it is what the event has recorded, to the bit."""
+        if not isinstance(event, Asked):
+            return self.u is None
+        return self.u is not None and self.fidelity == event.fidelity and np.array_equal(self.u, event.u)
 
 
 class Strategist(Accountable):
@@ -48,19 +72,23 @@ class Strategist(Accountable):
         self.strategy = strategy
         self.restart = restart
         self.interrupted = False  # Ctrl-C came between two lines of the strategy, or before an ask of it was recorded
+        self.unproven = False  # it was handed a state and has not answered an ask since
         self._culprit = culprit
         self._problem = problem
         self._queue: deque[Step] = deque()
         self._records = 0  # how many records the strategy has been shown
         self._lock = Lock()  # around the queue and this number, which belong together
         self._warned = False
+        self._warned_of_state = False
 
     def _held(self) -> object:
         return self.strategy
 
     def suggest(self, view: View) -> tuple[Array, int, Any]:
         """The strategy's next query: u, fidelity and reason. Raises Exhausted when it has none."""
-        return self._check(self._work("ask", lambda: self.strategy.ask(view)))
+        answer = self._check(self._work("ask", lambda: self.strategy.ask(view)))
+        self.unproven = False
+        return answer
 
     def _work(self, method: str, work: Callable[[], Result]) -> Result:
         """What `work` returns, during which the strategy changes; what it raises in this method is its own fault."""
@@ -106,7 +134,7 @@ class Strategist(Accountable):
 
     def queue(self, step: Step) -> None:
         """Show the strategy this step when it is next needed, if there is anything to be shown."""
-        if step[1] is not None:
+        if step.shown is not None:
             with self._lock.held:
                 self._queue.append(step)
 
@@ -115,7 +143,7 @@ class Strategist(Accountable):
 
         A record that the strategy is just being shown by another thread is the first of them.
         """
-        records = [step for step in steps if isinstance(step[1], Record)]
+        records = [step for step in steps if isinstance(step.shown, Record)]
         with self._lock.held:
             self._queue = deque(records[self._records :])
 
@@ -128,28 +156,32 @@ class Strategist(Accountable):
         """Show the strategy the first `steps` of the queue, or all; one that it fails at stays, with those behind."""
         left = self.behind if steps is None else steps
         while left > 0 and self._queue:
-            self._work("tell" if isinstance(self._queue[0][1], Record) else "ask", self._show_first)
+            self._show_first()
             left -= 1
 
     def _show_first(self) -> None:
-        event, shown = self._queue[0]
+        _, event, shown = self._queue[0]
         match shown:
             case Record():
-                self.strategy.tell(shown)
+                self._work("tell", lambda: self.strategy.tell(shown))
             case View():
-                self._ask_again(event, shown)
+                if not self.ask_again(shown).is_as(event):
+                    self._warn_of_difference(event)
         with self._lock.held:
             self._records += isinstance(shown, Record)
             self._queue.popleft()
 
-    def _ask_again(self, event: Event, view: View) -> None:
-        """Ask the strategy what it was asked in another process, or before a restart; what was recorded holds."""
+    def ask_again(self, view: View) -> Answer:
+        """What the strategy answers to an ask that was answered in another process, or before a restart."""
         try:
-            u, m, _ = self._check(self.strategy.ask(view))
-            same = isinstance(event, Asked) and m == event.fidelity and np.array_equal(u, event.u)
+            u, m, _ = self._check(self._work("ask", lambda: self.strategy.ask(view)))
         except Exhausted:
-            same = not isinstance(event, Asked)
-        if not same and not self._warned:
+            return Answer(None, -1)
+        return Answer(u, m)
+
+    def _warn_of_difference(self, event: Event) -> None:
+        """What was recorded holds."""
+        if not self._warned:
             self._warned = True
             what = f"trial {event.id}" if isinstance(event, Asked) else "an ask that was refused"
             warnings.warn(
@@ -158,6 +190,55 @@ class Strategist(Accountable):
                 ReplayWarning,
                 stacklevel=2,
             )
+
+    # ----------------------------------------------------------------------------------------------- state
+
+    def tell_state(self) -> str | None:
+        """The strategy's state as text, after it was shown all there is; None where it has none to tell.
+
+        An ask must not fail because a state cannot be told: there is a warning, and the run will be replayed.
+        """
+        strategy = self.strategy
+        if self.behind or not isinstance(strategy, KeepsState):
+            return None
+        try:
+            state = self._culprit.call("state", strategy.state)
+            text = None if state is None else to_text(state)
+        except Exception as error:
+            if not self._warned_of_state:
+                self._warned_of_state = True
+                why = self._culprit.error(f"state must return plain values, got {type(error).__name__}: {error}")
+                warnings.warn(f"the study will be slow to reopen: {why}", PluginWarning, stacklevel=2)
+            return None
+        return None if text is None or len(text) > LONGEST else text
+
+    def can_skip(self, number: int) -> bool:
+        """Whether a state after the event of this number would save an ask."""
+        if not isinstance(self.strategy, KeepsState):
+            return False
+        return any(isinstance(step.shown, View) for step in self._queue if step.number <= number)
+
+    def skip(self, number: int, state: str) -> int:
+        """Show the strategy the records up to the event of this number, then hand it the state that it had after it.
+
+        Returns how many steps are done with that.
+
+        A state may come from anywhere, and any error may come of it; then this strategist is of no use any more.
+        """
+        strategy = self.strategy
+        assert isinstance(strategy, KeepsState)
+        self.unproven, before = True, self.behind
+        value = from_text(state)
+        if not isinstance(value, dict):
+            raise ValueError(f"a state must be a mapping, got {show(value)}")
+        while self._queue and self._queue[0].number <= number:
+            if isinstance(self._queue[0].shown, Record):
+                self._show_first()
+            else:
+                with self._lock.held:
+                    self._queue.popleft()
+        self._work("restore", lambda: strategy.restore(value))
+        return before - self.behind
 
     # --------------------------------------------------------------------------------------- its suggestions
 

@@ -6,7 +6,8 @@
     attach, resume     the session (mfopt/run/session.py) of a study that is made or found by its name
 
 A study is a header (what the optimiser was made with, header.py) and its events in order (mfopt/run/events.py). Nothing
-is ever changed or deleted except leases (leases.py), so the state of any process is rebuilt by reading.
+is ever changed or deleted except leases (leases.py) and what a strategy has learnt (states.py), which is never needed:
+the state of any process is rebuilt by reading.
 """
 
 from mfopt.storage.attach import attach, resume

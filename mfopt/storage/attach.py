@@ -10,7 +10,6 @@ from mfopt.run.session import Session
 from mfopt.run.setup import Setup
 from mfopt.storage import header as headers
 from mfopt.storage.event_log import EventLog
-from mfopt.storage.fit import Fit
 from mfopt.storage.leases import lease_terms
 from mfopt.storage.plugins import keep_defaults, tell_what_is_lost
 from mfopt.storage.store import Header, Store, connect
@@ -31,10 +30,10 @@ def attach(setup: Setup, storage: object, study: object, lease: object, worker: 
         described, arrays = headers.describe(setup)
         header = store.create(name, described, arrays)
         if header.spec == described:
-            return Session(setup, EventLog(store, header, *terms, Fit(setup)), strategist)
+            return Session(setup, EventLog(store, header, *terms, setup), strategist)
         # Another process was faster, with a study that differs.
     stored = {**header.spec, "capital": store.capital(header)}
-    return _join(setup, stored, header, EventLog(store, header, *terms, Fit(setup)))
+    return _join(setup, stored, header, EventLog(store, header, *terms, setup))
 
 
 def resume(setup: Setup, store: Store, header: Header, lease: object, worker: object) -> Session:
@@ -42,7 +41,7 @@ def resume(setup: Setup, store: Store, header: Header, lease: object, worker: ob
 
     Other processes may raise the capital at any moment: it is not compared.
     """
-    log = EventLog(store, header, *lease_terms(lease, worker), Fit(setup))
+    log = EventLog(store, header, *lease_terms(lease, worker), setup)
     return _join(replace(setup, capital=header.spec["capital"]), header.spec, header, log)
 
 
@@ -51,6 +50,6 @@ def _join(setup: Setup, stored: Mapping[str, Any], header: Header, log: EventLog
     if setup.seed_is_free:
         setup = replace(setup, seed=header.seed)
     setup = keep_defaults(setup, header.name, stored)
-    headers.compare(header.name, stored, headers.describe(setup)[0])
+    headers.compare(header.name, stored, headers.describe(setup, stored)[0])
     # Λ begins as it was when the study was made: that it was raised since is among the events.
     return Session(replace(setup, capital=header.spec["capital"]), log)

@@ -15,11 +15,13 @@ from typing import Any
 from mfopt.checks import escape
 from mfopt.errors import StorageDamaged
 from mfopt.run.events import Added, Asked, Event, Told
+from mfopt.run.setup import Setup
 from mfopt.storage.database import write_row
 from mfopt.storage.fit import Fit
 from mfopt.storage.leases import Leases
 from mfopt.storage.reasons import reason_from_json
 from mfopt.storage.rows import EventRow, from_row, to_row
+from mfopt.storage.states import States
 from mfopt.storage.store import Header, Store
 
 _EVENTS = """
@@ -40,20 +42,23 @@ _ALL = 2**62
 class EventLog:
     """The Log (mfopt/run/log.py) of the study of `header`.
 
-    Trials handed out here are leased for `lease` seconds (None: without end) to `worker`. What is read must be a `fit`.
+    Trials handed out here are leased for `lease` seconds (None: without end) to `worker`. What is read must fit the
+    setup of the study.
     """
 
     durable = True
 
-    def __init__(self, store: Store, header: Header, lease: float | None, worker: str | None, fit: Fit) -> None:
+    def __init__(self, store: Store, header: Header, lease: float | None, worker: str | None, setup: Setup) -> None:
         self.store = store
         self.name = header.name
         self.leases = Leases(store.database, header.name, lease, worker)
         self._database = store.database
-        self._fit = fit
+        self._fit = Fit(setup)
+        self._states = States(store.database, header.name, setup)
         self._start = (0, header.crc)
         self._seen = self._start  # number and checksum of the last event seen
         self._last = self._seen  # the same with what this transaction has written
+        self._first: Sequence[Event] = ()  # what was read at first, until it is read again
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
@@ -87,13 +92,16 @@ class EventLog:
             self._fit.check(events, first)
         except ValueError as error:
             raise self._refuse(error) from error
+        if self._seen == self._start:
+            self._first = events
         self._seen = seen
         self._last = self._seen
         return events
 
     def read_again(self) -> Sequence[Event]:
         """Everything seen so far."""
-        return self._events(self._start, self._seen[0])[0]
+        first, self._first = self._first, ()
+        return first if len(first) == self._seen[0] else self._events(self._start, self._seen[0])[0]
 
     def rewind(self) -> None:
         """Read everything anew."""
@@ -117,6 +125,20 @@ class EventLog:
             self._database, _NEW_EVENT, (self.name, seq, row.kind, row.trial, row.y, row.detail, time.time(), crc)
         )
         self._last = (seq, crc)
+
+    @property
+    def position(self) -> int:
+        """The number of the last event seen or written."""
+        return self._last[0]
+
+    def write_state(self, state: str | None) -> None:
+        """Keep the strategy's state after all events so far, in place of earlier ones; within a transaction."""
+        if state is not None:
+            self._states.write(*self._last, state)
+
+    def read_state(self) -> tuple[int, str] | None:
+        """The latest state that can be trusted, with the number of the event after which it was told."""
+        return self._states.read(self._last[0])
 
     def withdraw(self, events: Sequence[Event]) -> None:
         """Nothing to do: the transaction that failed has taken them back."""

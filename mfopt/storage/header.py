@@ -42,15 +42,19 @@ def study_name(name: object) -> str:
     return "default" if name is None else printable_name(name, "study")
 
 
-def describe(setup: Setup) -> tuple[dict[str, Any], dict[str, bytes]]:
-    """The header of a study with this setup, and its large arrays."""
+def describe(setup: Setup, stored: Mapping[str, Any] | None = None) -> tuple[dict[str, Any], dict[str, bytes]]:
+    """The header of a study with this setup, and its large arrays.
+
+    Plugins that are in the `stored` header too, in the same version, need not be loaded for it.
+    """
     described, arrays = _describe_domain(setup.domain)
+    before = stored or {}
     spec = {
         "domain": described,
         "fidelities": [asdict(fidelity) for fidelity in setup.fidelities],
-        "strategy": describe_plugin(registry.STRATEGIES, setup.strategy),
-        "surrogate": describe_plugin(registry.SURROGATES, setup.surrogate),
-        "maximiser": describe_plugin(registry.MAXIMISERS, setup.maximiser),
+        "strategy": describe_plugin(registry.STRATEGIES, setup.strategy, before.get("strategy")),
+        "surrogate": describe_plugin(registry.SURROGATES, setup.surrogate, before.get("surrogate")),
+        "maximiser": describe_plugin(registry.MAXIMISERS, setup.maximiser, before.get("maximiser")),
         "direction": setup.direction,
         "capital": setup.capital,
         "seed": setup.seed,

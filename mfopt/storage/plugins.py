@@ -29,10 +29,12 @@ from mfopt.storage.missing import MissingPlugin
 _ORIGIN = ("distribution", "version", "defaults")
 
 
-def describe_plugin(group: str, given: object) -> Any:
-    """What is stored of a plugin, or of a list of them."""
+def describe_plugin(group: str, given: object, stored: Any = None) -> Any:
+    """What is stored of a plugin, or of a list of them; `stored` is what a study has in its place, if there is one."""
     if isinstance(given, list | tuple):
         return [describe_plugin(group, one) for one in given]
+    if isinstance(given, str) and _is_stored(group, given, stored):
+        return stored
     if isinstance(given, str):
         return {"name": given, "options": {}, **_describe_origin(group, given)}
     if isinstance(given, MissingPlugin):
@@ -45,6 +47,15 @@ def describe_plugin(group: str, given: object) -> Any:
     found = registry.find_distribution(given)
     origin = {} if found is None else dict(zip(_ORIGIN, found, strict=False))
     return {"class": class_name(given), "options": options, **origin}
+
+
+def _is_stored(group: str, name: str, stored: Any) -> bool:
+    """Whether `stored` is the plugin of this name, with its defaults, in the version that is installed."""
+    found = registry.find_plugin(group, name)
+    if found is None or not isinstance(stored, Mapping):
+        return False
+    ours = {"name": name, "options": {}, "distribution": found.distribution, "version": found.version}
+    return all(stored.get(key) == one for key, one in ours.items())
 
 
 def _describe_origin(group: str, name: str) -> dict[str, Any]:

@@ -7,7 +7,7 @@ header carries a checksum of its `spec`, each event one of itself and all before
 
 from collections.abc import Iterator
 
-VERSION = 2
+VERSION = 3
 
 # Since version 2. How often each leased trial was handed out, and what its deadline (mfopt_trials.lease) goes by: how
 # long the lease is, under which start of the machine it was made, and when that start was by the clock then (clock.py).
@@ -23,8 +23,20 @@ _CLAIMS = """CREATE TABLE mfopt_claims (
         FOREIGN KEY (study, trial) REFERENCES mfopt_trials (study, id)
     )"""
 
+# Since version 3. The strategy's state after the event `seq`, by whose checksum its own begins, for processes with the
+# same stamp (states.py). Only the latest are kept, and none of them is needed.
+_STATES = """CREATE TABLE mfopt_states (
+        study TEXT NOT NULL,
+        seq BIGINT NOT NULL,
+        stamp TEXT NOT NULL,
+        state TEXT NOT NULL,
+        crc BIGINT NOT NULL,
+        PRIMARY KEY (study, seq),
+        FOREIGN KEY (study, seq) REFERENCES mfopt_events (study, seq)
+    )"""
+
 # What turns the tables of the version before into those of the version that is the key.
-_UPGRADES = {2: (_CLAIMS,)}
+_UPGRADES = {2: (_CLAIMS,), 3: (_STATES,)}
 
 TABLES = (
     """CREATE TABLE mfopt_schema (
@@ -72,6 +84,7 @@ TABLES = (
         CHECK (kind <> 'add' OR y IS NOT NULL)
     )""",
     _CLAIMS,
+    _STATES,
     "CREATE UNIQUE INDEX mfopt_asked_once ON mfopt_events (study, trial) WHERE kind IN ('ask', 'add')",
     "CREATE UNIQUE INDEX mfopt_told_once ON mfopt_events (study, trial) WHERE kind IN ('tell', 'add')",
     "CREATE INDEX mfopt_leases ON mfopt_trials (study, lease) WHERE lease IS NOT NULL",

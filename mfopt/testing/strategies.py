@@ -12,11 +12,13 @@ import numpy as np
 
 from mfopt import registry
 from mfopt.domains.finite import FiniteSet
+from mfopt.hooks import KeepsState
 from mfopt.optimizer import Optimizer
 from mfopt.protocols import SAME
 from mfopt.run.trial import Trial
 from mfopt.testing._limit import limit_calls
 from mfopt.testing._on_domains import OnDomains
+from mfopt.testing._reopened import reopen
 from mfopt.testing._runs import Trace
 from mfopt.testing._watch import make_again, set_global_state, silent, untouched_random_state, watch
 from mfopt.testing._with_models import WithModels
@@ -185,6 +187,36 @@ class StrategyConformance(OnDomains, WithModels):
         for other in copies:
             assert len(other.pending) == 1, f"a copy must have the one pending trial, got {len(other.pending)}"
             assert self._run(other) == went, "a copy must take the same trials"
+
+    def test_it_goes_on_from_its_state_as_if_it_had_not_been_interrupted(self) -> None:
+        opt = self._optimizer(capital=60.0 * self.costs[-1])
+        if not isinstance(opt.strategy, KeepsState):
+            return
+        reopened = 0
+        for round in range(6):
+            for trial in opt.ask(2)[: 2 if round % 2 else 1]:  # some stay pending
+                if trial.id % 5 == 3:
+                    opt.tell(trial, status="failed")
+                else:
+                    opt.tell(trial, self._f(trial, len(opt.costs)))
+            opt.ask()
+            before, other = copy.deepcopy(opt), reopen(opt)  # which raises what is wrong with the state
+            if other is None:
+                continue
+            reopened += 1
+            went, told, follow = (self._ask_and_tell(one) for one in (before, copy.deepcopy(opt), other))
+            assert told == went, f"telling a state must change nothing that is asked later, {went}, got {told}"
+            assert follow == went, f"with its state it must ask what it would have asked, {went}, got {follow}"
+        assert reopened > 0, "a strategy with a method state must tell its state, got None each time"
+
+    def _ask_and_tell(self, opt: Optimizer) -> Trace:
+        """The next few trials, while others are pending."""
+        trace: Trace = []
+        for _ in range(4):
+            trial = opt.ask()
+            trace.append((tuple(trial.x.tolist()), trial.fidelity))
+            opt.tell(opt.pending[0], self._f(opt.pending[0], len(opt.costs)))
+        return trace
 
     def test_failures_cost_and_are_not_repeated_at_once(self) -> None:
         opt = self._optimizer()

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from mfopt.testing import StrategyConformance
+
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "write-a-plugin.md"
 
 
@@ -26,7 +28,7 @@ def folder(tmp_path):
 def test_the_page_has_the_files_it_speaks_of():
     plugins = ["shrinking", "coin", "optimist", "weighing"]
     expected = [name for plugin in plugins for name in (f"mfopt_{plugin}.py", f"test_{plugin}.py")]
-    assert sorted(files()) == sorted([*expected, "pyproject.toml", "use.py"])
+    assert sorted(files()) == sorted([*expected, "mfopt_heads.py", "pyproject.toml", "use.py"])
 
 
 @pytest.mark.parametrize("name", ["test_shrinking.py", "test_coin.py", "test_optimist.py", "test_weighing.py"])
@@ -39,6 +41,17 @@ def test_the_plugins_of_the_page_conform(folder, name):
     )
     assert done.returncode == 0, done.stdout
     assert " passed" in done.stdout
+
+
+def test_the_strategy_with_a_state_goes_on_from_it(folder, monkeypatch):
+    monkeypatch.syspath_prepend(folder)
+    from mfopt_heads import Heads
+
+    class Suite(StrategyConformance):
+        def strategy(self):
+            return Heads()
+
+    Suite().test_it_goes_on_from_its_state_as_if_it_had_not_been_interrupted()
 
 
 def test_the_run_of_the_page_works_once_it_is_installed(folder):

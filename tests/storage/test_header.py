@@ -200,7 +200,7 @@ def test_what_is_not_installed_has_to_be_given_again_to_ask(storage):
 
 def test_a_plugin_with_options_that_is_not_installed_is_needed_to_ask_only(storage, monkeypatch):
     trial = make(storage, strategy=MFGPUCB(beta_factor=0.4), surrogate=[Matern(nu=1.5), "se"]).ask()
-    monkeypatch.setattr(registry.points, "entry_points", lambda **given: [])
+    monkeypatch.setattr(registry.points, "_read_points", lambda stats: ())
     study = Study.open(storage)
     study.tell(trial.id, 1.0)
     assert study.history.y.tolist() == [1.0]

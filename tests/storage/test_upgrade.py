@@ -1,4 +1,4 @@
-"""Databases of the first version open, are brought up to date once, and go on."""
+"""Databases of older versions open, are brought up to date once, and go on."""
 
 import sqlite3
 import threading
@@ -12,25 +12,39 @@ from mfopt.errors import StorageReadOnly
 from mfopt.storage import connect
 from mfopt.storage import postgres as postgres_module
 from mfopt.storage import sqlite as sqlite_module
-from mfopt.storage.schema import VERSION
+from mfopt.storage.schema import VERSION, upgrade
 from tests.storage.runs import bits
 from tests.storage.studies import BOX, make
 
 DUMP = Path(__file__).with_name("version-1.sql").read_text(encoding="utf-8")
 
 
+@pytest.fixture(params=range(1, VERSION))
+def made(request):
+    """The version of the tables."""
+    return request.param
+
+
 @pytest.fixture
-def old(storage):
-    """The address of a database that the first version has written."""
+def old(storage, made):
+    """The address of a database that an older version has written."""
+    script = DUMP + "".join(f"{statement};" for statement in steps(1, made))
     if storage.startswith("sqlite"):
         connection = sqlite3.connect(storage.removeprefix("sqlite:///"), isolation_level=None)
-        connection.executescript(DUMP)
+        connection.executescript(script)
         connection.close()
     else:
         psycopg = pytest.importorskip("psycopg")
         with psycopg.connect(storage) as connection:
-            connection.execute(DUMP.replace("BLOB", "BYTEA").replace("%", "%%"))
+            connection.execute(script.replace("BLOB", "BYTEA").replace("%", "%%"))
     return storage
+
+
+def steps(first, last):
+    """The statements that make tables of one version into those of another."""
+    done = list(upgrade(first))
+    ends = [k + 1 for k, statement in enumerate(done) if statement.startswith("UPDATE mfopt_schema")]
+    return done[: ([0, *ends])[last - first]]
 
 
 def version(storage):
@@ -50,8 +64,8 @@ def raw_version(storage):
         return connection.execute("SELECT version FROM mfopt_schema").fetchall()
 
 
-def test_an_old_study_opens_and_goes_on(old):
-    assert raw_version(old) == [(1,)]
+def test_an_old_study_opens_and_goes_on(old, made):
+    assert raw_version(old) == [(made,)]
     study = Study.open(old, "wing", lease=600.0, worker="new")
     assert raw_version(old) == [(VERSION,)]
     assert study.history.id.tolist() == [0, 1, 3]
@@ -102,14 +116,14 @@ def test_several_upgrade_at_once(old):
     assert len(Study.open(old).pending) == 4  # two old ones, handed out again, and two new ones
 
 
-def test_an_old_study_that_cannot_be_upgraded_is_read_and_used_as_it_is(old, monkeypatch):
+def test_an_old_study_that_cannot_be_upgraded_is_read_and_used_as_it_is(old, made, monkeypatch):
     def refuse(version):
         raise StorageReadOnly("no right to make tables")
 
     monkeypatch.setattr(sqlite_module, "upgrade", refuse)
     monkeypatch.setattr(postgres_module, "upgrade", refuse)
     study = Study.open(old, lease=600.0)
-    assert raw_version(old) == [(1,)]
+    assert raw_version(old) == [(made,)]
     assert len(study.history) == 3
     assert not study.done
     first, second, third = study.ask(3)

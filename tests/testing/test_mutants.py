@@ -33,3 +33,9 @@ def test_what_the_mistakes_were_planted_in_is_right(group):
     suite = module.Suite()
     for start in sorted({start for _, start in module.MUTANTS.values()}):
         find_test(suite, start)()
+
+
+def test_a_strategy_with_a_state_is_right():
+    suite = strategies.Suite(strategies.Alternates)
+    suite.time_limit = 10.0
+    find_test(suite, strategies.STATE)()

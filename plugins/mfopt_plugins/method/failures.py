@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -28,6 +28,7 @@ from scipy.linalg import cho_solve, cholesky, solve_triangular
 from scipy.spatial.distance import cdist
 
 from mfopt.protocols import Array
+from mfopt_plugins.method.kept import array, count, group, many, mapping, maybe, number
 from mfopt_plugins.method.observations import Observations
 
 IntArray: TypeAlias = npt.NDArray[np.intp]
@@ -61,6 +62,16 @@ class _Theta:
     lengths: Array
     noise: float  # η
     coupling: float  # ρ
+
+    @classmethod
+    def read(cls, state: object, dim: int) -> _Theta:
+        """From a state; a ValueError where it cannot be one."""
+        lengths, noise, coupling = group(array, number, number)(state)
+        if lengths.shape != (dim,) or not (lengths > 0.0).all():
+            raise ValueError(f"length-scales must be {dim} positive numbers, got {lengths}")
+        if noise not in _NOISES or coupling not in _COUPLINGS:
+            raise ValueError(f"noise and coupling must be among those tried, got {noise} and {coupling}")
+        return cls(lengths, noise, coupling)
 
 
 class FailureModel:
@@ -100,6 +111,12 @@ class FailureModel:
         else:
             self._extend()
         self._seen = outcomes
+        self._weigh()
+        if works:
+            self._judge()
+
+    def _weigh(self) -> None:
+        """What follows from the inverse covariance and the labels."""
         residual = self._labels + 1.0
         self._weights = self._inverse @ residual
         self._scale = (float(residual @ self._weights) + _PRIOR) / (len(residual) + _PRIOR)
@@ -107,13 +124,14 @@ class FailureModel:
         self._coupling = _couplings(self._theta, np.arange(len(self._costs))[:, None] - self._k)
         self._pull = self._coupling * self._weights
         self._far = LEVEL * self._pull.sum(axis=1) - 1.0
-        if works:
-            self._judge()
 
     def _condition(self) -> None:
         """The inverse covariance of all outcomes, or of a choice of many."""
         self._taken = self._counts()
-        self._u, self._k, self._labels = self._rows(_KEEP)
+        self._invert(*self._rows(_KEEP))
+
+    def _invert(self, u: Array, k: IntArray, labels: Array) -> None:
+        self._u, self._k, self._labels, self._at_once = u, k, labels, len(labels)
         self._z = self._u / self._theta.lengths
         factor = cholesky(_covariance(self._u, self._k, self._theta), lower=True, check_finite=False)
         self._inverse = cho_solve((factor, True), np.eye(len(factor)), check_finite=False)
@@ -122,22 +140,26 @@ class FailureModel:
         """The same with the outcomes told since, one after the other."""
         failed, *worked = self._taken
         fresh = [(u, k, 1.0) for u, k in self._observations.failures()[failed:]]
-        for k, count in enumerate(worked):
-            fresh += [(u, k, -1.0) for u in self._observations.worked(k)[0][count:]]
+        for k, known in enumerate(worked):
+            fresh += [(u, k, -1.0) for u in self._observations.worked(k)[0][known:]]
         self._taken = self._counts()
-        for u, k, label in fresh:
-            z = u / self._theta.lengths
-            cross = _couplings(self._theta, k - self._k) * (LEVEL + np.exp(-cdist(self._z, z[None])[:, 0]))
-            part = self._inverse @ cross
-            rest = 1.0 + LEVEL + self._theta.noise - cross @ part
-            n = len(part)
-            inverse = np.empty((n + 1, n + 1))
-            inverse[:n, :n] = self._inverse + np.outer(part, part / rest)
-            inverse[n, :n] = inverse[:n, n] = -part / rest
-            inverse[n, n] = 1.0 / rest
-            self._inverse = inverse
-            self._u, self._z = np.vstack([self._u, u]), np.vstack([self._z, z])
-            self._k, self._labels = np.append(self._k, k), np.append(self._labels, label)
+        for row in fresh:
+            self._append(*row)
+
+    def _append(self, u: Array, k: int, label: float) -> None:
+        """Add one outcome to the inverse covariance."""
+        z = u / self._theta.lengths
+        cross = _couplings(self._theta, k - self._k) * (LEVEL + np.exp(-cdist(self._z, z[None])[:, 0]))
+        part = self._inverse @ cross
+        rest = 1.0 + LEVEL + self._theta.noise - cross @ part
+        n = len(part)
+        inverse = np.empty((n + 1, n + 1))
+        inverse[:n, :n] = self._inverse + np.outer(part, part / rest)
+        inverse[n, :n] = inverse[:n, n] = -part / rest
+        inverse[n, n] = 1.0 / rest
+        self._inverse = inverse
+        self._u, self._z = np.vstack([self._u, u]), np.vstack([self._z, z])
+        self._k, self._labels = np.append(self._k, k), np.append(self._labels, label)
 
     def _judge(self) -> None:
         """What fails anyway, and how much hope the losses leave."""
@@ -154,6 +176,44 @@ class FailureModel:
         costs = np.array(self._costs)
         lost = float(costs @ failed)
         return lost / (lost + float(costs @ self._observations.counts) + _START * float(costs[-1]))
+
+    # ----------------------------------------------------------------------------------------------- state
+
+    def state(self) -> dict[str, Any]:
+        """What was chosen, and the rows in the order in which they came: the inverse follows from them to the bit."""
+        theta = self._theta
+        rows = None
+        if self._seen:
+            rows = [self._at_once, list(self._taken), self._u.copy(), self._k.tolist(), self._labels.copy()]
+        return {
+            "theta": [theta.lengths.copy(), theta.noise, theta.coupling],
+            "counts": [self._seen, self._learnt],
+            "judgement": [self.base, self.hope],
+            "rows": rows,
+        }
+
+    def restore(self, state: object) -> None:
+        """Be as another one was that saw the same outcomes."""
+        given = mapping(state, "theta", "counts", "judgement", "rows")
+        self._theta = _Theta.read(given["theta"], self._dim)
+        self._seen, self._learnt = group(count, count)(given["counts"])
+        self.base, self.hope = group(number, number)(given["judgement"])
+        read = group(count, many(count, 1 + len(self._costs)), array, many(count), array)
+        rows = maybe(read)(given["rows"])
+        if (rows is None) != (self._seen == 0):
+            raise ValueError("outcomes that were seen must have rows, and none others, got something else")
+        if rows is not None:
+            at_once, self._taken, u, k, labels = rows
+            n, most = len(labels), min(_KEEP + 1 + len(self._costs), len(labels))
+            if u.shape != (n, self._dim) or len(k) != n or not 0 < at_once <= most or max(k) >= len(self._costs):
+                raise ValueError(f"rows must be points with their positions and labels, got {u.shape}")
+            if n - at_once > self._observations.outcomes:
+                raise ValueError(f"rows must be outcomes, got {n} of {self._observations.outcomes}")
+            self._invert(u[:at_once], np.array(k[:at_once]), labels[:at_once])
+            for row in zip(u[at_once:], k[at_once:], labels[at_once:].tolist(), strict=True):
+                self._append(*row)
+            self._at_once = at_once
+            self._weigh()
 
     # ------------------------------------------------------------------------------------------- what it says
 

@@ -8,11 +8,12 @@ Alone           a model per fidelity that learns by itself, as in the paper's ex
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
 
-from mfopt.hooks import SharesKernel, shared_surrogate
+from mfopt.hooks import KeepsFit, Rows, SharesKernel, shared_surrogate
 from mfopt.protocols import Model, Surrogate
+from mfopt_plugins.method.kept import count, group, many, mapping, maybe
 
 if TYPE_CHECKING:  # models.py has both, so that an ask which learns nothing does not come here
     from mfopt_plugins.method.models import Schedule
@@ -47,6 +48,12 @@ class Learning(Protocol):
     def forget(self) -> None:
         """What was learnt no longer counts."""
 
+    def state(self) -> dict[str, Any] | None:
+        """What the models have learnt; None where one of them cannot tell."""
+
+    def restore(self, state: object, rows: Sequence[Rows]) -> None:
+        """Be as another one was that told this state, with models that had these rows, (u, y) per position."""
+
 
 class WithOneKernel:
     """One kernel for all models, learnt as soon as any of them is due."""
@@ -65,6 +72,14 @@ class WithOneKernel:
     def forget(self) -> None:
         """What was learnt no longer counts."""
         self._when.forget()
+
+    def state(self) -> dict[str, Any] | None:
+        """What the models have learnt; None where one of them cannot tell."""
+        return tell_models(self.models)
+
+    def restore(self, state: object, rows: Sequence[Rows]) -> None:
+        """Be as another one was that told this state, with models that had these rows."""
+        restore_models(self.models, mapping(state, "models"), [[row] for row in rows])
 
 
 class Alone:
@@ -96,6 +111,18 @@ class Alone:
         self._when.forget()
         self._lender = [None] * len(self.models)
 
+    def state(self) -> dict[str, Any] | None:
+        """What the models have learnt or borrowed; None where one of them cannot tell."""
+        told = tell_models(self.models)
+        return None if told is None else {**told, "lenders": [one and list(one) for one in self._lender]}
+
+    def restore(self, state: object, rows: Sequence[Rows]) -> None:
+        """Be as another one was that told this state, with models that had these rows."""
+        given = mapping(state, "models", "lenders")
+        lenders = many(maybe(group(count, count)), len(self.models))(given["lenders"])
+        restore_models(self.models, given, [[row] for row in rows])
+        self._lender = [None if one is None else (one[0], one[1]) for one in lenders]
+
     def _borrow(self, k: int) -> None:
         """Give model k the hyper-parameters that the lender's rows suggest, and no rows."""
         observations = self._when.observations
@@ -111,3 +138,18 @@ class Alone:
         self.models[k].fit(*observations.rows(j), self._when.generator(k))
         self.models[k].truncate(0)
         self._lender[k] = (j, self._when.stamp(j))
+
+
+def tell_models(models: Sequence[object]) -> dict[str, Any] | None:
+    """What each of these models, joint or not, has learnt; None where one cannot tell."""
+    states = [model.state() if isinstance(model, KeepsFit) else None for model in models]
+    return None if any(state is None for state in states) else {"models": states}
+
+
+def restore_models(models: Sequence[object], given: Mapping[str, Any], rows: Sequence[Sequence[Rows]]) -> None:
+    """The same back; a joint model has the rows of all positions, others those of one."""
+    states: list[Any] = many(lambda state: state, len(models))(given["models"])
+    for model, state, own in zip(models, states, rows, strict=True):
+        if not isinstance(model, KeepsFit):
+            raise ValueError("models must be able to be restored, got one that is not")
+        model.restore(state, own)

@@ -14,13 +14,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from math import ceil
+from typing import Any
 
 import numpy as np
 from numpy.random import Generator
 
-from mfopt.hooks import FullAcquisition, FusesBounds, TellsFactors, joint_model
+from mfopt.hooks import FullAcquisition, FusesBounds, Rows, TellsFactors, joint_model
 from mfopt.protocols import Array, JointModel, Query, Surrogate
-from mfopt_plugins.method.fitting import Learning, choose_learning
+from mfopt_plugins.method.fitting import Learning, choose_learning, restore_models, tell_models
+from mfopt_plugins.method.kept import Kept, count, fields, finite, many, mapping, maybe
 from mfopt_plugins.method.observations import AGREE, Observations
 from mfopt_plugins.method.upper_bound import PlainBound
 
@@ -31,14 +33,18 @@ _LEARNING_STREAM = 2  # keeps the generators used here apart from those of the i
 
 
 @dataclass
-class Clock:
+class Clock(Kept):
     """How many iterations, t, a method has made."""
+
+    kept = fields(t=count)
 
     t: int = 0
 
 
-class Schedule(ABC):
+class Schedule(Kept, ABC):
     """When which position learns again, from which rows, with which generator."""
+
+    kept = fields(_learnt=many(maybe(count)))
 
     def __init__(self, observations: Observations, seed: int) -> None:
         self.observations = observations
@@ -133,6 +139,14 @@ class Jointly:
     def forget(self) -> None:
         """What was learnt no longer counts."""
         self._when.forget()
+
+    def state(self) -> dict[str, Any] | None:
+        """What the process has learnt; None where it cannot tell."""
+        return tell_models([self.joint])
+
+    def restore(self, state: object, rows: Sequence[Rows]) -> None:
+        """Be as another one was that told this state, with a process that had these rows."""
+        restore_models([self.joint], mapping(state, "models"), [rows])
 
 
 class FidelityModels:
@@ -322,6 +336,32 @@ class FidelityModels:
         if agree and self._when.has_learnt(k) and self._learnt_noise(k) > NOISELESS * np.var(values):
             return (AGREE * float(np.ptp(values))) ** 2
         return None
+
+    # ----------------------------------------------------------------------------------------------- state
+
+    def state(self) -> dict[str, Any] | None:
+        """What the models have learnt, and when; None where one of them cannot tell."""
+        learning = self._learning.state()
+        if learning is None:
+            return None
+        rows = [model.n for model in self.models]
+        return {"assumed": list(self._assumed), "rows": rows, "when": self._when.state(), "learning": learning}
+
+    def restore(self, state: object) -> None:
+        """Be as other models were of the same observations, which are restored before."""
+        given = mapping(state, "assumed", "rows", "when", "learning")
+        assumed = many(maybe(finite), len(self.used))(given["assumed"])
+        if assumed != self._assumed:
+            self._assumed = assumed
+            self._begin()
+        counts = many(count, len(self.used))(given["rows"])
+        if any(n > known for n, known in zip(counts, self.observations.counts, strict=True)):
+            raise ValueError(f"models must have at most {self.observations.counts} rows, got {counts}")
+        rows = [
+            (u[:n], y[:n]) for n, (u, y) in zip(counts, map(self.observations.rows, range(len(counts))), strict=True)
+        ]
+        self._when.restore(given["when"])
+        self._learning.restore(given["learning"], rows)
 
     def _learnt_noise(self, k: int) -> float:
         return float(self.models[k].describe().get("noise", 0.0))

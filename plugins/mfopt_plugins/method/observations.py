@@ -10,15 +10,19 @@ Values far below the rest count as failures, and refuted ones of a cheap fidelit
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Sequence
 from math import inf, nan
+from typing import Any
 
 import numpy as np
 
 from mfopt.hooks import Rows, Softening
 from mfopt.protocols import SAME, Array, BoolArray, Domain, Query
+from mfopt_plugins.method.kept import count, flag, group, many, mapping, maybe, number
 from mfopt_plugins.method.nearest import NearestRow
 from mfopt_plugins.method.outliers import Outliers
+from mfopt_plugins.method.softening import AsinhSoftening
 
 AGREE = 1e-4  # of the spread: values at the same point that differ by more disagree
 GROWTH = 0.1  # of the values of a fidelity, before its outliers are seen anew
@@ -108,6 +112,60 @@ class Told:
         """The lowest value at position k that does not lie far below the rest, as it was told; NaN without values."""
         n = self._size[k]
         return float(self._told[k][:n][~self._far[k][:n]].min()) if n else nan
+
+    # ----------------------------------------------------------------------------------------------- state
+
+    def state(self) -> dict[str, Any] | None:
+        """How values are seen, beyond what tells alone say; None where the softening cannot be written down.
+
+        Most values are seen as the softening has them. The others were seen when fewer were known (see _see_all).
+        """
+        softening = self._softening
+        if softening is not None and not isinstance(softening, AsinhSoftening):
+            return None
+        others = []
+        for k, n in enumerate(self._size if softening is not None or self._any_outliers else []):
+            usual = self._see_usually(k)
+            others += [[k, i, float(self._y[k][i])] for i in np.flatnonzero(self._y[k][:n] != usual).tolist()]
+        return {
+            "outliers": self._any_outliers,
+            "softening": None if softening is None else [softening.location, softening.unit, softening.strength],
+            "seen_at": list(self._seen_at),
+            "rows": self._checksums(),
+            "others": others,
+        }
+
+    def restore(self, state: object) -> None:
+        """See the values that were told as another one did that was told the same."""
+        given = mapping(state, "outliers", "softening", "seen_at", "rows", "others")
+        if given["rows"] != self._checksums():  # which bounds become rows depends on how values were seen at the time
+            raise ValueError("rows must be those that the state is about, got others")
+        softening = maybe(AsinhSoftening.read)(given["softening"])
+        seen_at = many(count, len(self.used))(given["seen_at"])
+        others = many(group(count, count, number))(given["others"])
+        self._any_outliers = flag(given["outliers"])
+        self._outdated = self._outdated and not self._any_outliers
+        self._softening, self._seen_at = softening, seen_at
+        for k, n in enumerate(self._size):
+            told = self._told[k][:n]
+            self._far[k][:n] = self._outliers.find_far(k, told) if self._any_outliers else False
+            self.counts[k] = n - self.count_far(k)
+            self._y[k][:n] = self._see_usually(k)
+        self._any_far = any(self.count_far(k) for k in range(len(self.used)))
+        for k, i, y in others:
+            if k >= len(self.used) or i >= self._size[k]:
+                raise ValueError(f"a value must be one of those told, got number {i} of position {k}")
+            self._y[k][i] = y
+
+    def _checksums(self) -> list[int]:
+        """By position, one of all points and values in their order."""
+        return [zlib.crc32(y.tobytes(), zlib.crc32(u.tobytes())) for u, y in self._rows_told()]
+
+    def _see_usually(self, k: int) -> Array:
+        """The values of position k through the softening alone; 0 where they count as failures."""
+        n = self._size[k]
+        seen = self._told[k][:n] if self._softening is None else self._softening(self._told[k][:n])
+        return np.where(self._far[k][:n], 0.0, seen)
 
     def _rows_told(self) -> list[Rows]:
         return [(self._u[k][:n], self._told[k][:n]) for k, n in enumerate(self._size)]

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mfopt.protocols import Array
+from mfopt_plugins.method.kept import group, number, positive
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,11 @@ class AsinhSoftening:
     location: float = 0.0
     unit: float = 1.0
     strength: float = 0.0
+
+    @classmethod
+    def read(cls, value: object) -> AsinhSoftening:
+        """The map with these numbers, as a state has them."""
+        return cls(*group(number, positive, number)(value))
 
     def __call__(self, y: Array) -> Array:
         """w(y)."""

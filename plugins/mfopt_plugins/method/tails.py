@@ -139,8 +139,8 @@ def _falls(u: Array, y: Array, lowest: float, far: IntArray) -> bool:
 
 def _thin(u: Array) -> IntArray:
     """Rows that are not close to an earlier one of them."""
-    kept: list[int] = []
-    for i, point in enumerate(u):
-        if not kept or np.abs(u[kept] - point).max(axis=1).min() > CLOSE:
-            kept.append(i)
-    return np.array(kept)
+    close = np.abs(u[:, None, :] - u[None, :, :]).max(axis=2) <= CLOSE
+    kept = np.zeros(len(u), dtype=np.bool_)
+    for i, near in enumerate(close):
+        kept[i] = not (near & kept).any()
+    return np.flatnonzero(kept)

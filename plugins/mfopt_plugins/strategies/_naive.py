@@ -9,14 +9,18 @@ capital it is 500.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import replace
 from math import floor, inf
+from typing import Any
 
 import numpy as np
 
 from mfopt.errors import Exhausted, InputError
+from mfopt.hooks import KeepsState
 from mfopt.protocols import Array, Problem, Record, Strategy, Suggestion, View
 from mfopt.run.reason import Reason
+from mfopt_plugins.method.kept import count, mapping
 from mfopt_plugins.strategies.random_search import RandomSearch
 
 LIMIT = 500
@@ -92,6 +96,20 @@ class NaiveStrategy(ABC):
         self._random.tell(record)
         if record.fidelity == self._target:
             self._done.add(record.u.tobytes())
+
+    def state(self) -> dict[str, Any] | None:
+        """All that later asks depend on, beyond what was told; None where the first method cannot tell its own."""
+        inner = self._inner.state() if isinstance(self._inner, KeepsState) else None
+        return None if inner is None else {"asked": self._asked, "inner": inner, "random": self._random.state()}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Go on as the strategy does that told this state."""
+        given = mapping(state, "asked", "inner", "random")
+        if not isinstance(self._inner, KeepsState):
+            raise ValueError("the first method must be able to be restored, got one that is not")
+        self._asked = count(given["asked"])
+        self._inner.restore(given["inner"])
+        self._random.restore(given["random"])
 
     def _ask_first(self, view: View, remaining: float) -> Suggestion | None:
         """A query of the first fidelity; None when it has none, or a target query could not be paid afterwards."""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from mfopt.protocols import Array, Query, Record, Suggestion, Surrogate, View
 from mfopt_plugins.method.improvement import ExpectedImprovement, Tamed
+from mfopt_plugins.method.kept import array, count, group, many
 from mfopt_plugins.strategies.base.cycle import check_initial_capital
 from mfopt_plugins.strategies.base.improvement import DEPTH, improvement_reason
 from mfopt_plugins.strategies.base.joint import JointStrategy
@@ -48,6 +50,17 @@ class CoKriging(JointStrategy):
         super().tell(record)
         if record.y is None:
             self._climb = [(u, k) for u, k in self._climb if not self._observations.same(u[None], record.u)[0]]
+
+    def state(self) -> dict[str, Any] | None:
+        """All that later asks depend on, beyond what was told."""
+        states = super().state()
+        return None if states is None else {**states, "climb": [[u.copy(), k] for u, k in self._climb]}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Go on as the strategy does that told this state."""
+        rest = dict(state)
+        self._climb = many(group(array, count))(rest.pop("climb", None))
+        super().restore(rest)
 
     def _choose(self, view: View, pending: Sequence[Query]) -> Suggestion:
         while self._climb:

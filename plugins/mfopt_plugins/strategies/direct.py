@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -10,6 +11,7 @@ from mfopt.errors import Exhausted
 from mfopt.hooks import SnapsPoints, blocks_of, place
 from mfopt.protocols import Array, Problem, Query, Record, Suggestion, View
 from mfopt.run.reason import Reason
+from mfopt_plugins.method.kept import array, count, finite, group, many, mapping
 from mfopt_plugins.strategies._rectangles import Rectangles
 
 _PATIENCE = 500  # centres in a row that need no query, before a point is taken from elsewhere
@@ -40,11 +42,15 @@ class Direct:
         """Called once, before the first ask."""
         self._problem = problem
         self._target = len(problem.costs) - 1
-        self._rectangles = Rectangles(len(blocks_of(problem.domain)))
+        self._told: dict[bytes, float | None] = {}  # None: failed
+        self._asked: set[bytes] = set()  # and not told yet
+        self._begin()
+
+    def _begin(self) -> None:
+        self._rectangles = Rectangles(len(blocks_of(self._problem.domain)))
         self._stands_for: list[bytes | None] = []  # by rectangle: the point of X queried for it; None outside X
         self._guess: list[float] = [0.0]  # by rectangle: its value while it is pending
-        self._told: dict[bytes, float | None] = {}  # None: failed
-        self._asked: set[bytes] = set()
+        self._divisions: list[tuple[int, Sequence[int], float]] = []  # rectangle, order of its thirds, guess
         self._selected: list[int] = []
         self._thirds: list[tuple[int, Array, Array]] = []
         self._queue = [self._rectangles.centres[0]]  # centres of the open division, still to be asked for
@@ -67,12 +73,41 @@ class Direct:
     def exhausted(self, pending: Sequence[Query]) -> bool:
         """Whether every point of a finite set was asked for."""
         points = self._problem.domain.points
-        return points is not None and len(self._asked | self._told.keys()) >= len(points)
+        return points is not None and len(self._asked) + len(self._told) >= len(points)
 
     def tell(self, record: Record) -> None:
         """Learn a value at the target; the last one told for a point counts."""
         if record.fidelity == self._target:
             self._told[record.u.tobytes()] = record.y
+            self._asked.discard(record.u.tobytes())
+
+    def state(self) -> dict[str, Any]:
+        """The divisions made so far, and how far the present one is; values are told."""
+        return {
+            "divisions": [[i, list(order), guess] for i, order, guess in self._divisions],
+            "selected": list(self._selected),
+            "left": len(self._queue),
+            "asked": [np.frombuffer(key).copy() for key in sorted(self._asked)],
+        }
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Go on as the strategy does that told this state, after being told the same records."""
+        given = mapping(state, "divisions", "selected", "left", "asked")
+        divisions = many(group(count, many(count), finite))(given["divisions"])
+        selected, left = many(count)(given["selected"]), count(given["left"])
+        self._begin()
+        for i, order, guess in divisions:
+            self._open(i)
+            if sorted(order) != list(range(len(self._thirds))):
+                raise ValueError(f"a division must have {len(self._thirds)} directions, got {order}")
+            self._divide(i, order, guess)
+        self._selected = selected
+        if selected:
+            self._open(selected[0])
+        if left > len(self._queue):
+            raise ValueError(f"at most {len(self._queue)} centres can be left, got {left}")
+        self._queue = self._queue[len(self._queue) - left :]
+        self._asked = {u.tobytes() for u in many(array)(given["asked"])}
 
     def _suggest(self, u: Array, t: int, text: str) -> Suggestion:
         self._asked.add(u.tobytes())
@@ -86,13 +121,22 @@ class Direct:
             self._close(i, float(values[i]))
         if not self._selected:
             self._selected = self._rectangles.optimal(self._values())
-        self._thirds = self._rectangles.samples(self._selected[0])
+        self._open(self._selected[0])
+
+    def _open(self, i: int) -> None:
+        """Begin to divide rectangle i."""
+        if i >= len(self._rectangles.centres):
+            raise ValueError(f"a rectangle must be one of {len(self._rectangles.centres)}, got {i}")
+        self._thirds = self._rectangles.samples(i)
         self._queue = [centre for _, low, high in self._thirds for centre in (low, high)]
 
     def _close(self, i: int, guess: float) -> None:
         worst = self._worst()
         best = [max(self._value(self._key(c), guess, worst) for c in (low, high)) for _, low, high in self._thirds]
-        order = np.argsort(-np.array(best), kind="stable")
+        self._divide(i, np.argsort(-np.array(best), kind="stable").tolist(), guess)
+
+    def _divide(self, i: int, order: Sequence[int], guess: float) -> None:
+        self._divisions.append((i, order, guess))
         self._rectangles.divide(i, [self._thirds[j] for j in order])
         self._guess += [guess] * (2 * len(order))
 

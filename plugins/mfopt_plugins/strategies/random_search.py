@@ -8,18 +8,21 @@ from mfopt.errors import Exhausted
 from mfopt.protocols import Array, Problem, Record, Suggestion, View
 from mfopt.run.reason import Reason
 from mfopt_plugins.method.design import initial_point
+from mfopt_plugins.method.kept import Kept, count, fields
 from mfopt_plugins.method.observations import Observations
 
 _TRIES = 1000  # draws for a point that was queried least
 
 
-class RandomSearch:
+class RandomSearch(Kept):
     """Uniform at the target, as a lower limit of what a method must beat; nothing is modelled.
 
     Its points are those with which gp-ucb and the others that share the seed begin, so comparisons start equal. A
     finite set is gone through in rounds: no point comes again before all others did, and not at all if the target is
     known to be noiseless.
     """
+
+    kept = fields(_drawn=count)
 
     def start(self, problem: Problem) -> None:
         """Called once, before the first ask."""

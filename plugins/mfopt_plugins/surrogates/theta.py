@@ -18,7 +18,6 @@ from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import minimize
 
 from mfopt.protocols import Array
 from mfopt_plugins.surrogates.climb import Function, climb
@@ -204,6 +203,8 @@ class Layout:
         self, likelihood: LogLikelihood, starts: Sequence[Array], iterations: int = _ITERATIONS
     ) -> Optimum:
         """The same, with what else is known of it."""
+        from scipy.optimize import minimize  # slow to import, and most asks learn nothing
+
         free, low, high = self._free, self._low, self._high
         function = self._log_posterior(likelihood)
 

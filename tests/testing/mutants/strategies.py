@@ -8,7 +8,7 @@ from types import MappingProxyType
 import numpy as np
 
 from mfopt import Exhausted, PluginError
-from mfopt.protocols import Suggestion
+from mfopt.protocols import Record, Suggestion
 from mfopt.testing import StrategyConformance
 from tests.optimizer.toys import FixedGP, RandomMaximiser
 
@@ -269,7 +269,94 @@ class Misleads(SmallUCB):
         return {"width": 2.0}
 
 
+class Alternates(SmallUCB):
+    """Right, with a state: every third bound is a narrow one, and the last answer is avoided."""
+
+    def start(self, problem):
+        super().start(problem)
+        self.turn, self.last = 0, np.full(problem.domain.dim, -1.0)
+
+    def ask(self, view):
+        self.turn += 1
+        width, self.width = self.width, self.width if self.turn % 3 else 0.1
+        shift = 0.01 * float(np.abs(self.last).sum() % 1.0)
+        suggestion = super().ask(
+            type(view)(view.t, view.remaining, view.pending, np.random.default_rng(self.seed(shift)))
+        )
+        self.width, self.last = width, np.array(suggestion.u)
+        return suggestion
+
+    def seed(self, shift):
+        return [self.problem.seed, self.turn, int(1e6 * shift)]
+
+    def state(self):
+        return {"turn": self.turn, "last": self.last.copy()}
+
+    def restore(self, state):
+        self.turn, self.last = state["turn"], np.array(state["last"])
+
+
+class ForgetsTurn(Alternates):
+    def state(self):
+        return {"last": self.last.copy()}
+
+    def restore(self, state):
+        self.last = np.array(state["last"])
+
+
+class IgnoresState(Alternates):
+    def restore(self, state):
+        pass
+
+
+class RoundsState(Alternates):
+    def state(self):
+        return {"turn": self.turn, "last": np.round(self.last, 1)}
+
+
+class TellsObjects(Alternates):
+    def state(self):
+        return {"turn": self.turn, "last": self.last, "problem": self.problem}
+
+
+class StateMovesOn(Alternates):
+    def state(self):
+        self.turn += 1
+        return super().state()
+
+
+class TellsNothing(Alternates):
+    def state(self):
+        return None
+
+
+class CannotRestore(Alternates):
+    def restore(self, state):
+        self.turn = state["turns"]
+
+
+class CountsTwice(Alternates):
+    """Takes up records from its state that it is told as well."""
+
+    def state(self):
+        return {**super().state(), "values": [[r.u, r.y] for r in self.values()]}
+
+    def restore(self, state):
+        super().restore(state)
+        top = len(self.problem.costs) - 1
+        self.records += [Record(0, u, top, y + 0.5, True) for u, y in state["values"]]
+
+
+STATE = "test_it_goes_on_from_its_state_as_if_it_had_not_been_interrupted"
 MUTANTS = {
+    "a state without the turn": (ForgetsTurn, STATE),
+    "ignores its state": (IgnoresState, STATE),
+    "rounds its state": (RoundsState, STATE),
+    "a state with objects": (TellsObjects, STATE),
+    "a state that moves on": (StateMovesOn, STATE),
+    "no state": (TellsNothing, STATE),
+    "cannot restore": (CannotRestore, STATE),
+    "restores what it is told": (CountsTwice, STATE),
     "minimises": (Minimises, "test_it_finds_better_points_than_random_search"),
     "does not learn": (DoesNotLearn, "test_it_finds_better_points_than_random_search"),
     "ignores pending": (IgnoresPending, "test_pending_rows_come_and_go"),

@@ -13,18 +13,27 @@ from mfopt.protocols import Array, BoolArray, Problem, Query, Record, Suggestion
 from mfopt.run.reason import Reason
 from mfopt_plugins.method.design import cheap_counts, initial_counts, initial_point
 from mfopt_plugins.method.failures import FailureModel
+from mfopt_plugins.method.kept import Kept, array, count, fields, flag, many
 from mfopt_plugins.method.observations import Observations
 
 _TRIES = 1000  # draws for a point that was not queried before, on a finite set
 _CHOICE = 30  # draws among which the point least likely to fail is chosen
 
 
-class InitialDesign:
+class InitialDesign(Kept):
     """Uniform points for the fidelities in use, by position k; values that nobody asked for take the place of some.
 
     `costs`, by position, may change: `reconsider` is called when they have.
     `complete` is True once no query of it is left, whatever the capital pays for.
     """
+
+    kept = fields(
+        complete=flag,
+        _counts=many(count),
+        _drawn=many(count),
+        _draws=many(many(lambda value: array(value) if isinstance(value, np.ndarray) else count(value))),
+        _unasked=many(count),
+    )
 
     def __init__(
         self,
@@ -46,6 +55,7 @@ class InitialDesign:
         self._counts = self._count_points()
         self._drawn = [0] * len(self._used)
         self._issued: list[list[Array]] = [[] for _ in self._used]
+        self._draws: list[list[int | Array]] = [[] for _ in self._used]  # their numbers in the stream, or themselves
         self._unasked = [0] * len(self._used)
         self.complete = False
 
@@ -64,16 +74,16 @@ class InitialDesign:
 
     def next(self, view: View, pending: Sequence[Query]) -> Suggestion | None:
         """The next query of the design; None when it is complete, or its rest cannot be paid."""
-        for k, count in enumerate(self._counts):
+        for k, size in enumerate(self._counts):
             # The last target query is never left to chance, whatever the fidelity of this one.
             if self._left(k) and self._costs[k] + self._costs[-1] <= view.remaining:
                 best = self._find_best_below(k)
                 if best is not None:
-                    return self._suggest(best, k, view.t, "the best point of the cheapest fidelity")
-                u = self._draw(k, pending)
-                if u is not None:
-                    text = f"point {len(self._issued[k]) + 1} of {count - self._unasked[k]} at this fidelity"
-                    return self._suggest(u, k, view.t, text)
+                    return self._suggest((best, None), k, view.t, "the best point of the cheapest fidelity")
+                drawn = self._draw(k, pending)
+                if drawn is not None:
+                    text = f"point {len(self._issued[k]) + 1} of {size - self._unasked[k]} at this fidelity"
+                    return self._suggest(drawn, k, view.t, text)
                 self._counts[k] = 0
         self.complete = not any(self._left(k) for k in range(len(self._used)))
         return None
@@ -90,10 +100,10 @@ class InitialDesign:
 
     def another(self, k: int, view: View, pending: Sequence[Query], text: str) -> Suggestion:
         """One more uniform point at position k, beyond the design."""
-        u = self._draw(k, pending)
-        if u is None:
+        drawn = self._draw(k, pending)
+        if drawn is None:
             raise Exhausted("every point of the finite set has been queried", "points")
-        return self._suggest(u, k, view.t, text)
+        return self._suggest(drawn, k, view.t, text)
 
     def count(self, record: Record, k: int) -> None:
         """Count a value that nobody asked for at position k."""
@@ -109,36 +119,48 @@ class InitialDesign:
         """Whether position k has points still to be asked for."""
         return len(self._issued[k]) < self._counts[k] - self._unasked[k]
 
-    def _draw(self, k: int, pending: Sequence[Query]) -> Array | None:
-        """The next uniform point for position k; None when a finite set seems to have no fresh one.
+    def restore(self, state: object) -> None:
+        """Take up the state that another design of the same problem has told."""
+        super().restore(state)
+        self._issued = [
+            [self._point(k, one) if isinstance(one, int) else one for one in draws]
+            for k, draws in enumerate(self._draws)
+        ]
+
+    def _point(self, k: int, i: int) -> Array:
+        return initial_point(self._domain, self._seed, self._used[k], i)
+
+    def _draw(self, k: int, pending: Sequence[Query]) -> tuple[Array, int] | None:
+        """The next uniform point for position k and its number in the stream; None when a finite set has no fresh one.
 
         Once evaluations have failed: the first of _CHOICE that is not likely to fail, or the least likely of them.
         """
-        u = self._draw_fresh(k, pending)
-        if u is None or self._observations.failed == 0:
-            return u
-        best, least = u, inf
+        drawn = self._draw_fresh(k, pending)
+        if drawn is None or self._observations.failed == 0:
+            return drawn
+        best, least = drawn, inf
         for _ in range(_CHOICE):
-            excess = float(self._failures.excess(u[None], [k])[0, 0])
+            excess = float(self._failures.excess(drawn[0][None], [k])[0, 0])
             if excess < least:
-                best, least = u, excess
+                best, least = drawn, excess
             if least == 0.0:
                 break
-            u = self._draw_fresh(k, pending)
-            if u is None:
+            drawn = self._draw_fresh(k, pending)
+            if drawn is None:
                 break
         return best
 
-    def _draw_fresh(self, k: int, pending: Sequence[Query]) -> Array | None:
+    def _draw_fresh(self, k: int, pending: Sequence[Query]) -> tuple[Array, int] | None:
         """The next uniform point for position k, on a finite set one that needs a query."""
         observations = self._observations
         finite = self._domain.points is not None
         taken = self._taken_rows(k, pending) if finite else np.empty(0, dtype=np.bool_)
         for _ in range(_TRIES):
-            u = initial_point(self._domain, self._seed, self._used[k], self._drawn[k])
+            i = self._drawn[k]
+            u = self._point(k, i)
             self._drawn[k] += 1
             if not (taken[observations.rows_of([u])[0]] if finite else observations.is_taken(u, k, pending)):
-                return u
+                return u, i
         return None
 
     def _taken_rows(self, k: int, pending: Sequence[Query]) -> BoolArray:
@@ -148,6 +170,8 @@ class InitialDesign:
         waiting[self._observations.rows_of(self._observations.just_failed(k))] = True
         return finished if waiting.all() else waiting
 
-    def _suggest(self, u: Array, k: int, t: int, text: str) -> Suggestion:
+    def _suggest(self, drawn: tuple[Array, int | None], k: int, t: int, text: str) -> Suggestion:
+        u, i = drawn
         self._issued[k].append(u)
+        self._draws[k].append(u if i is None else i)
         return Suggestion(u, self._used[k], Reason("initial design", text, self._used[k], t))

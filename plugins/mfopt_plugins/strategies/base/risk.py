@@ -13,14 +13,17 @@ import numpy as np
 
 from mfopt.protocols import Acquisition, Array, Query
 from mfopt_plugins.method.failures import FailureModel
+from mfopt_plugins.method.kept import Kept, array, collection, count, fields, group, many
 from mfopt_plugins.method.observations import Observations
 
 ALONE = 0.25  # by which the chance of failure one fidelity up must be lower for a query to move there
 ENOUGH = 3  # failures of a fidelity after which the next one is tested
 
 
-class Risk:
+class Risk(Kept):
     """The questions above, for fidelities of these costs, by position; to be asked once something has failed."""
+
+    kept = fields(_tested=collection(count), _probes=many(group(array, count)))
 
     def __init__(self, failures: FailureModel, observations: Observations, costs: Sequence[float]) -> None:
         self._failures = failures

@@ -19,16 +19,19 @@ from typing import Any
 import numpy as np
 
 from mfopt.protocols import Array, Model
+from mfopt_plugins.method.kept import Kept, array, fields
 from mfopt_plugins.method.models import FidelityModels
 
 FEWEST = 3
 
 
-class Affine:
+class Affine(Kept):
     """a_m and b_m of the positions 0..K−1; those not `correctable`, and the target, keep a = 1, b = 0.
 
     `active` says whether any position is corrected.
     """
+
+    kept = fields(a=array, b=array)
 
     def __init__(self, correctable: Sequence[bool]) -> None:
         self._correctable = [*correctable[:-1], False]

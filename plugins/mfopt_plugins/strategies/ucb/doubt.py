@@ -15,14 +15,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from mfopt_plugins.method.kept import Kept, count, fields, maybe, number
+
 SETTLED = 1e-4  # of the spread: gains below it are refinements
 FACTOR, STEPS = 4.0, 3  # by which doubt raises β, and how often at most
 CHEAP = 10
 
 
 @dataclass
-class Doubt:
+class Doubt(Kept):
     """Whose turn it is."""
+
+    kept = fields(looks=count, _vain=count, _cheap=count, _before=maybe(number))
 
     looks: int = 0  # queries elsewhere before the next refinement
     _cheap: int = 0  # cheap queries of the present look

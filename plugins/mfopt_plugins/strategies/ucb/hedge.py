@@ -18,11 +18,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from math import ceil, log
+from typing import Any
 
 import numpy as np
 
-from mfopt.hooks import FullAcquisition, FusesBounds
+from mfopt.hooks import FullAcquisition, FusesBounds, KeepsFit
 from mfopt.protocols import Array, Model, Problem
+from mfopt_plugins.method.kept import count, finite, many, mapping
 from mfopt_plugins.method.models import GROWTH, FidelityModels
 from mfopt_plugins.method.upper_bound import PlainBound
 
@@ -46,19 +48,20 @@ class Hedge:
         self._learnt = 0  # rows from which the model learnt
         self._alone = self._make()
 
-    def judge(self, u: Array, y: float) -> bool:
-        """Compare what the models say of a target value that is about to count, y as they see values.
+    @property
+    def prefers_alone(self) -> bool:
+        """Whether the target's own values have predicted it better so far than all fidelities together."""
+        return sum(self._scores) > MARGIN
 
-        Whether the target's own values have predicted it better so far than all fidelities together.
-        """
+    def judge(self, u: Array, y: float) -> None:
+        """Compare what the models say of a target value that is about to count; y as the models see values."""
         self._update()
         values = self._models.observations.rows(self._top)[1]
         together = self._models.models[self._top]
         if self._alone.n >= FEWEST and together.n >= FEWEST:
             floor = _FLOOR * float(np.var(values))
             score = _log_density(self._alone, u, y, floor) - _log_density(together, u, y, floor)
-            self._scores.append(float(np.clip(score, -MOST, MOST)))
-        return sum(self._scores[-SCORES:]) > MARGIN
+            self._scores = [*self._scores, float(np.clip(score, -MOST, MOST))][-SCORES:]
 
     def _update(self) -> None:
         """Bring the model of the target alone up to date with the values told."""
@@ -84,6 +87,22 @@ class Hedge:
             yield
         finally:
             self._alone.truncate(n)
+
+    def state(self) -> dict[str, Any] | None:
+        """The scores and what the model alone has learnt; None where it cannot tell."""
+        alone = self._alone.state() if isinstance(self._alone, KeepsFit) else None
+        if alone is None:
+            return None
+        return {"scores": list(self._scores), "learnt": self._learnt, "rows": self._alone.n, "alone": alone}
+
+    def restore(self, state: object) -> None:
+        """Be as another hedge was over the same values, which are restored before."""
+        given = mapping(state, "scores", "learnt", "rows", "alone")
+        self._scores, self._learnt, n = many(finite)(given["scores"]), count(given["learnt"]), count(given["rows"])
+        u, y = self._models.observations.rows(self._top)
+        if not isinstance(self._alone, KeepsFit) or n > len(y):
+            raise ValueError(f"the model alone must have at most {len(y)} rows, got {n}")
+        self._alone.restore(given["alone"], [(u[:n], y[:n])])
 
     def bound(self, beta: float) -> FullAcquisition:
         """μ + β½σ of the model alone."""

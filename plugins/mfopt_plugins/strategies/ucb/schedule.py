@@ -19,6 +19,7 @@ import numpy as np
 from mfopt import theory
 from mfopt.errors import InputError
 from mfopt.protocols import Array, Domain, Problem, Query
+from mfopt_plugins.method.kept import Kept, fields, flag, many, number
 from mfopt_plugins.method.observations import Observations
 from mfopt_plugins.strategies.ucb.departures import Departures
 from mfopt_plugins.strategies.ucb.zeta import START, ZetaRule
@@ -180,7 +181,7 @@ class Theory(Schedule):
         return self._size is not None and observations.value(u, k) is None
 
 
-class GammaRule:
+class GammaRule(Kept):
     """The thresholds γ_m of the positions 0..K−2, below which a fidelity is left for the next one; the target has none.
 
     γ_m starts at 1 % of the range of the initial values and is doubled when nothing above m was queried for more than
@@ -194,6 +195,8 @@ class GammaRule:
     values   γ_m of every position, +∞ for the target
     started  whether every γ_m has its start value
     """
+
+    kept = fields(started=flag, _gamma=many(number), _waited=many(number), _least=many(number))
 
     values: Array
 
@@ -243,6 +246,11 @@ class GammaRule:
                 gamma[m] = 2 * stuck
                 self._waited[m] = 0.0
         self._set(gamma)
+
+    def restore(self, state: object) -> None:
+        """Take up the state that another one has told."""
+        super().restore(state)
+        self._set(self._gamma)
 
     def _set(self, gamma: list[float]) -> None:
         self._gamma = gamma

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import inf
+from typing import Any
 
 import numpy as np
 
 from mfopt.hooks import Softening, SoftensValues, shared_surrogate
 from mfopt.protocols import Array, Problem
+from mfopt_plugins.method.kept import Kept, fields, flag, number
 from mfopt_plugins.method.observations import Observations
 from mfopt_plugins.method.softening import AsinhSoftening
 
@@ -16,13 +18,15 @@ STEP = 1e-6  # of the spread: over which the tangent is taken
 ENOUGH = 10  # values at one fidelity before they are judged; again when their number has doubled
 
 
-class Softener:
+class Softener(Kept):
     """Leaves values as they are until those known say otherwise, as `judge` sees it; without a judge for ever.
 
     softening  how values are seen now
     active     whether that changes them
     due_at     number of values at one fidelity at which they are to be judged (again)
     """
+
+    kept = fields(softening=AsinhSoftening.read, active=flag, due_at=number)
 
     softening: Softening
 
@@ -36,6 +40,10 @@ class Softener:
         self.active = False
         self.due_at = inf if self._judge is None else ENOUGH
 
+    def state(self) -> dict[str, Any] | None:
+        """The softening in use; None where it is one that cannot be written down."""
+        return super().state() if isinstance(self.softening, AsinhSoftening) else None
+
     def judge(self, observations: Observations, rng: np.random.Generator) -> bool:
         """Judge the values; True if they are to be softened from now on."""
         counts = observations.counts
@@ -47,7 +55,7 @@ class Softener:
         self.due_at = inf if self.active else 2 * counts[k]
         return self.active
 
-    def restore(self, w: Array, lowest: float, highest: float) -> Array:
+    def unsoften(self, w: Array, lowest: float, highest: float) -> Array:
         """Softened values in the unit of y; above the highest one seen the map goes on as a straight line.
 
         There the way back grows like an exponential, which no value has ever borne out.

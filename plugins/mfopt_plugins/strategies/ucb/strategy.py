@@ -38,7 +38,7 @@ from mfopt.protocols import Array, Problem, Query, Record, Suggestion, View
 from mfopt.run.reason import Reason
 from mfopt_plugins.method.upper_bound import PlainBound
 from mfopt_plugins.strategies.base.avoid import CAUTION
-from mfopt_plugins.strategies.base.cycle import Cycle, incumbent
+from mfopt_plugins.strategies.base.cycle import Cycle, Part, incumbent
 from mfopt_plugins.strategies.base.risk import Risk
 from mfopt_plugins.strategies.ucb.affine import Affine
 from mfopt_plugins.strategies.ucb.departures import Departures
@@ -162,12 +162,11 @@ class UCBStrategy(_Terms):
         self._doubt = Doubt() if rules.doubt else None
         self._share = Share(rules.share if self._weighs else 0.0, self._costs, self._observations)
         self._hedge = Hedge(problem, self._models) if rules.hedged and self._weighs else None
-        self._prefers_alone = False  # what the hedge says
 
     def tell(self, record: Record) -> None:
         """Learn the outcome of a query, or data that nobody asked for, in the order told."""
         if self._hedge is not None and record.y is not None and record.fidelity == self._used[-1]:
-            self._prefers_alone = self._hedge.judge(record.u, self._softener.softening.value(record.y))
+            self._hedge.judge(record.u, self._softener.softening.value(record.y))
         if record.y is not None and record.fidelity in self._used:
             self._checks.tell(record.u, self._used.index(record.fidelity), record.y, record.asked)
         super().tell(record)
@@ -193,7 +192,7 @@ class UCBStrategy(_Terms):
         if not self._softener.active:
             return None
         values = np.concatenate([self._observations.rows(k)[1] for k in range(len(self._used))])
-        return partial(self._softener.restore, lowest=float(values.min()), highest=float(values.max()))
+        return partial(self._softener.unsoften, lowest=float(values.min()), highest=float(values.max()))
 
     def _couples(self) -> bool:
         return self._manner.coupled and not self.affine  # a correction is one of a process of its own
@@ -229,6 +228,19 @@ class UCBStrategy(_Terms):
             self._hedge.forget()
         self._schedule.gamma.restart()
         self._checks.compare_all(self._spread())
+
+    def _parts(self) -> dict[str, Part]:
+        parts: dict[str, Part] = {
+            **super()._parts(),
+            "zeta": self._schedule.zeta,
+            "gamma": self._schedule.gamma,
+            "affine": self._affine,
+            "checks": self._checks,
+            "softener": self._softener,
+            "risk": self._risk,
+        }
+        others = {"doubt": self._doubt, "hedge": self._hedge}
+        return parts | {name: part for name, part in others.items() if part is not None}
 
     # --------------------------------------------------------------------------------- what to ask for next
 
@@ -272,7 +284,7 @@ class UCBStrategy(_Terms):
 
     def _decide(self, turn: _Turn) -> tuple[str, _Turn, _Choice]:
         """The rule that applies, the turn (doubt changes β), and the choice."""
-        if self._hedge is not None and self._prefers_alone and self._share.is_owed(turn.pending, ALONE):
+        if self._hedge is not None and self._hedge.prefers_alone and self._share.is_owed(turn.pending, ALONE):
             return "hedge", turn, self._ask_alone(self._hedge, turn)
         if self._share.is_owed(turn.pending):
             text = f"the target has had less than {100 * self._share.part:.0f} % of what was spent"

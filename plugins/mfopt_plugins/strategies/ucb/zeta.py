@@ -18,11 +18,12 @@ import numpy as np
 from mfopt.errors import ZetaWarning
 from mfopt.protocols import Array
 from mfopt.theory.contract import allowed_difference, excess
+from mfopt_plugins.method.kept import Kept, array, count, fields, flag, number, table
 
 START = 0.01  # of the range of the initial values
 
 
-class ZetaRule:
+class ZetaRule(Kept):
     """ζ_m for the positions 0..K−1, the last one being the target with ζ = 0.
 
     values      ζ_m of every position
@@ -31,6 +32,14 @@ class ZetaRule:
     learnt      for each position, whether its ζ_m grows from data
     violations  the largest violation of a given ζ_m, by fidelity
     """
+
+    kept = fields(
+        values=array,
+        neighbour=number,
+        started=flag,
+        violations=table(count, number),
+        _largest=number,
+    )
 
     values: Array
     neighbour: float

@@ -23,14 +23,19 @@ import numpy as np
 
 from mfopt.protocols import Array, Query
 from mfopt.theory.contract import NOISE_DEVIATIONS
+from mfopt_plugins.method.kept import Kept, array, count, fields, flag, group, many, number
 from mfopt_plugins.method.models import FidelityModels
 from mfopt_plugins.strategies.base.initial import InitialDesign
 from mfopt_plugins.strategies.ucb.affine import Affine
 from mfopt_plugins.strategies.ucb.zeta import ZetaRule
 
 
-class ZetaChecks:
+class ZetaChecks(Kept):
     """Holds values against ζ, in the unit of corrected values."""
+
+    kept = fields(
+        _waiting=many(group(array, count, number, flag)), _off=many(group(array, count)), _asked=many(many(array))
+    )
 
     def __init__(
         self, zeta: ZetaRule, models: FidelityModels, design: InitialDesign, affine: Affine, contradictions: bool

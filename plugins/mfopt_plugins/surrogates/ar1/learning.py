@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from mfopt.hooks import Rows
 from mfopt.protocols import Array
+from mfopt_plugins.method.kept import finite, group, many
 from mfopt_plugins.surrogates.ar1.process import Autoregression
 from mfopt_plugins.surrogates.gp.process import Hyper
 from mfopt_plugins.surrogates.priors import central_hyper, lengthscale_part, mean_part, noise_part, scale_part
@@ -32,6 +34,18 @@ class Scales:
 
     hypers: tuple[Hyper, ...]
     rhos: tuple[float, ...]
+
+    def state(self) -> list[Any]:
+        """As plain values."""
+        return [[hyper.state() for hyper in self.hypers], list(self.rhos)]
+
+    @classmethod
+    def read(cls, state: object, levels: int, dim: int) -> Scales:
+        """From the state of another one; a ValueError where it cannot be one of these levels and dimensions."""
+        hypers, rhos = group(many(Hyper.read, levels), many(finite, levels - 1))(state)
+        if any(len(hyper.lengthscale) != dim for hyper in hypers):
+            raise ValueError(f"there must be {dim} length-scales at every level, got others")
+        return cls(tuple(hypers), tuple(rhos))
 
 
 def central_scales(levels: int, groups: Sequence[int]) -> Scales:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from mfopt.hooks import Rows
 from mfopt.protocols import Array
+from mfopt_plugins.method.kept import mapping, maybe
 from mfopt_plugins.surrogates.ar1.learning import Scales, central_scales, learn
 from mfopt_plugins.surrogates.ar1.process import Autoregression
 from mfopt_plugins.surrogates.ar1.units import LevelUnits
@@ -66,6 +68,19 @@ class JointGP:
     def replace(self, k: int, u: Array, y: Array) -> None:
         """Condition on these rows of one fidelity instead of its present ones; hyper-parameters stay."""
         self._rows[k] = (u, y)
+        self._process = None
+
+    def state(self) -> dict[str, Any]:
+        """What was learnt. The process is always made anew from all rows, so that nothing else matters."""
+        return {"learnt": None if self._learnt is None else self._learnt.state(), "scales": self._scales.state()}
+
+    def restore(self, state: Mapping[str, Any], rows: Sequence[Rows]) -> None:
+        """Be as another one was that told this state, with these rows, (u, y) per fidelity."""
+        given = mapping(state, "learnt", "scales")
+        levels, dim = len(self._noises), len(self._groups)
+        read = partial(Scales.read, levels=levels, dim=dim)
+        self._learnt, self._scales = maybe(read)(given["learnt"]), read(given["scales"])
+        self._rows = [(np.array(u), np.array(y)) for u, y in rows]
         self._process = None
 
     def describe(self, k: int) -> Mapping[str, Any]:

@@ -21,11 +21,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from mfopt.hooks import Rows
 from mfopt.protocols import Array
+from mfopt_plugins.method.kept import array, group
 from mfopt_plugins.surrogates.coupled.calibration import Calibration
 from mfopt_plugins.surrogates.given import Given
 from mfopt_plugins.surrogates.gp.process import GaussianProcess, Hyper, MakeGP
@@ -45,6 +47,27 @@ class CoupledHyper:
     kernel: Hyper  # its own noise is 0
     noises: Array  # of the values told
     calibration: Calibration
+
+    def state(self) -> list[Any]:
+        """As plain values."""
+        return [self.kernel.state(), self.noises.copy(), self.calibration.a.copy(), self.calibration.b.copy()]
+
+    @classmethod
+    def read(cls, state: object, dim: int, fidelities: int) -> CoupledHyper:
+        """From the state of another one; a ValueError where it cannot be one for these dimensions and fidelities."""
+        kernel, noises, a, b = group(Hyper.read, array, array, array)(state)
+        if kernel.lengthscale.shape != (dim + fidelities - 1,) or not noises.shape == a.shape == b.shape == (
+            fidelities,
+        ):
+            raise ValueError(f"hyper-parameters must be those of {fidelities} fidelities, got other shapes")
+        if not (noises >= 0.0).all() or not a.all():
+            raise ValueError(f"noises must not be negative and factors not 0, got {noises} and {a}")
+        return cls(kernel, noises, Calibration(a, b))
+
+    def is_same(self, other: CoupledHyper) -> bool:
+        """Whether the other has the same numbers, to the bit."""
+        ours, theirs = ((one.noises, one.calibration.a, one.calibration.b) for one in (self, other))
+        return self.kernel.is_same(other.kernel) and bool(np.array_equal(ours, theirs))
 
 
 def lay_out(given: Given, noises: Sequence[float | None], calibrated: bool = False) -> Layout:

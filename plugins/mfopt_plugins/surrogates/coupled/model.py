@@ -13,16 +13,19 @@ The paper conditions each fidelity on its own values alone; docs/defaults.md say
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import groupby
 from typing import Any, Generic
 
 import numpy as np
 
 from mfopt.hooks import Rows
 from mfopt.protocols import Array, Model
+from mfopt_plugins.method.kept import array, count, flag, group, many, mapping, maybe
 from mfopt_plugins.surrogates.coupled.calibration import SOME, Calibration
 from mfopt_plugins.surrogates.coupled.learning import CoupledHyper, lay_out, log_likelihood, pack, unpack
 from mfopt_plugins.surrogates.given import Given
 from mfopt_plugins.surrogates.gp.process import MakeGP, Process
+from mfopt_plugins.surrogates.groups import Groups
 from mfopt_plugins.surrogates.rows import is_start, thin
 from mfopt_plugins.surrogates.theta import AFRESH, NOTHING, Layout, Optimum
 from mfopt_plugins.surrogates.units import Standard
@@ -157,6 +160,34 @@ class CoupledGP(Generic[Process]):
         """Replace the rows of fidelity k, and learn all hyper-parameters anew."""
         self.fit([(u, y) if j == k else rows for j, rows in enumerate(self._rows)], rng)
 
+    def state(self) -> dict[str, Any] | None:
+        """What was learnt, and how the rows were added; None where that is not known."""
+        process, hyper = self._process.state(), self._process.hyper
+        if process is None:
+            return None
+        return {
+            "learnt": self._learnt,
+            "inverse": None if self._inverse is None else self._inverse.copy(),
+            "searched": self._searched,
+            "signs": self._signs.copy(),
+            "hyper": hyper.state(),
+            "process": process,
+        }
+
+    def restore(self, state: Mapping[str, Any], rows: Sequence[Rows]) -> None:
+        """Be as another one was that told this state, with these rows, (u, y) per fidelity."""
+        given = mapping(state, "learnt", "inverse", "searched", "signs", "hyper", "process")
+        hyper = CoupledHyper.read(given["hyper"], self._dim, len(self._noises))
+        inverse, signs = maybe(array)(given["inverse"]), array(given["signs"])
+        if signs.shape != self._signs.shape or (inverse is not None and inverse.ndim != 2):
+            raise ValueError(f"there must be {len(self._signs)} signs and a matrix, got other shapes")
+        if not hyper.is_same(self._process.hyper):
+            self._process = CoupledProcess(self._make, hyper)
+        self._learnt, self._searched = flag(given["learnt"]), count(given["searched"])
+        self._inverse, self._signs = inverse, signs
+        self._rows = [(np.array(u), np.array(y)) for u, y in rows]
+        self._process.rebuild(given["process"], self._rows)
+
     def describe(self, k: int) -> Mapping[str, Any]:
         """Hyper-parameters in the unit of the target; `step` are the length-scales of the steps between fidelities.
 
@@ -250,14 +281,17 @@ class CoupledProcess(Generic[Process]):
 
     def __init__(self, make: MakeGP[Process], hyper: CoupledHyper) -> None:
         self.hyper = hyper
+        self._make = make
         self.gp = make(hyper.kernel)
         self._order: list[int] = []  # the fidelity of each row of the process
+        self._groups = Groups()
 
     def forget(self, k: int, n: int) -> None:
         """Forget the rows of fidelity k but the first n, and all rows behind the first of these, for follow to add."""
         forgotten = np.flatnonzero(np.array(self._order, dtype=np.int64) == k)[n:]
         if len(forgotten):
             self.gp.truncate(int(forgotten[0]))
+            self._groups.cut(int(forgotten[0]))
             del self._order[int(forgotten[0]) :]
 
     def follow(self, rows: Sequence[Rows]) -> None:
@@ -268,10 +302,37 @@ class CoupledProcess(Generic[Process]):
         for k, (u, y) in enumerate(rows):
             known = self._order.count(k)
             if known < len(y):
-                a, b = self.hyper.calibration.a[k], self.hyper.calibration.b[k]
-                noises = np.full(len(y) - known, self.hyper.noises[k] / a**2)
-                self.gp.extend(_encode(u[known:], k, len(rows)), (y[known:] - b) / a, noises)
+                self.gp.extend(*self._convert(k, (u[known:], y[known:])))
+                self._groups.add(len(y) - known, self.gp.jitter)
                 self._order += [k] * (len(y) - known)
+
+    def _convert(self, k: int, rows: Rows) -> tuple[Array, Array, Array]:
+        """Points, values and noises of the process for rows of fidelity k."""
+        u, y = rows
+        a, b = self.hyper.calibration.a[k], self.hyper.calibration.b[k]
+        return _encode(u, k, len(self.hyper.noises)), (y - b) / a, np.full(len(y), self.hyper.noises[k] / a**2)
+
+    def state(self) -> dict[str, Any] | None:
+        """The fidelities of its rows, as runs, and their groups; None where these are not known."""
+        groups = self._groups.state(len(self._order))
+        runs = [[k, len(list(rows))] for k, rows in groupby(self._order)]
+        return None if groups is None else {"order": runs, "groups": groups}
+
+    def rebuild(self, state: object, rows: Sequence[Rows]) -> None:
+        """Be as another process with these hyper-parameters was, which had such rows; some may be there already."""
+        given = mapping(state, "order", "groups")
+        runs = many(group(count, count))(given["order"])
+        have = [sum(size for k, size in runs if k == j) for j in range(len(rows))]
+        if any(n > len(y) for n, (_, y) in zip(have, rows, strict=True)) or any(k >= len(rows) for k, _ in runs):
+            raise ValueError(f"a process must have rows that are there, got {have}")
+        order = np.repeat([k for k, _ in runs], [size for _, size in runs]).astype(np.int64)
+        parts = [self._convert(k, (u[:n], y[:n])) for k, (n, (u, y)) in enumerate(zip(have, rows, strict=True))]
+        place = np.argsort(np.argsort(order, kind="stable"))  # of each row among all, sorted by fidelity
+        points, values, noises = (np.concatenate(part)[place] for part in zip(*parts, strict=True))
+        if self._order != order[: len(self._order)].tolist():  # other rows than these
+            self.gp, self._groups = self._make(self.hyper.kernel), Groups()
+        self._groups.rebuild(self.gp, given["groups"], points, values, noises)
+        self._order = order.tolist()
 
 
 def _encode(u: Array, k: int, count: int) -> Array:

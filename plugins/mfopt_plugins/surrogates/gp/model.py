@@ -14,9 +14,11 @@ import numpy as np
 
 from mfopt.hooks import Rows
 from mfopt.protocols import Array
+from mfopt_plugins.method.kept import array, count, group, mapping, maybe
 from mfopt_plugins.surrogates.given import Given
 from mfopt_plugins.surrogates.gp.learning import learn
 from mfopt_plugins.surrogates.gp.process import Hyper, MakeGP, Process
+from mfopt_plugins.surrogates.groups import Groups
 from mfopt_plugins.surrogates.priors import central_hyper
 from mfopt_plugins.surrogates.rows import is_start
 from mfopt_plugins.surrogates.theta import AFRESH, NOTHING
@@ -44,8 +46,13 @@ class GPModel(Generic[Process]):
         if self.given.lengthscale is not None:
             self._hyper = replace(self._hyper, lengthscale=self.given.lengthscale)
         self._hyper = Standard().restore(self._hyper, self.given, noise)
-        self.gp = make(self._hyper)
+        self._begin(dim)
+
+    def _begin(self, dim: int) -> None:
+        """A process with the present hyper-parameters and no rows."""
+        self.gp = self.make(self._hyper)
         self._rows: Rows = (np.empty((0, dim)), np.empty(0))
+        self._groups = Groups()
 
     @property
     def hyper(self) -> Hyper:
@@ -64,8 +71,7 @@ class GPModel(Generic[Process]):
     def adopt(self, hyper: Hyper, standard: Standard, u: Array, y: Array) -> None:
         """Take over hyper-parameters that were learnt in these units, and condition on these rows alone."""
         self._hyper = standard.restore(hyper, self.given, self.noise)
-        self.gp = self.make(self._hyper)
-        self._rows = (u[:0], y[:0])
+        self._begin(u.shape[1])
         self.extend(u, y)
 
     def begins(self, u: Array, y: Array) -> bool:
@@ -74,13 +80,42 @@ class GPModel(Generic[Process]):
 
     def extend(self, u: Array, y: Array) -> None:
         """Condition on more rows; hyper-parameters stay."""
+        if len(y) == 0:
+            return
         self.gp.extend(u, y)
         self._rows = (np.vstack([self._rows[0], u]), np.concatenate([self._rows[1], y]))
+        self._groups.add(len(y), self.gp.jitter)
 
     def truncate(self, n: int) -> None:
         """Forget all rows but the first `n`; hyper-parameters stay."""
         self.gp.truncate(n)
         self._rows = (self._rows[0][:n], self._rows[1][:n])
+        self._groups.cut(n)
+
+    def state(self) -> dict[str, Any] | None:
+        """What was learnt, and how the rows were added; None where that is not known."""
+        groups, learnt = self._groups.state(self.n), self.learnt
+        if groups is None:
+            return None
+        return {
+            "learnt": None if learnt is None else [learnt.searched, learnt.inverse],
+            "hyper": self._hyper.state(),
+            "groups": groups,
+        }
+
+    def restore(self, state: Mapping[str, Any], rows: Sequence[Rows]) -> None:
+        """Be as another one was that told this state, with these rows, (u, y) of its one fidelity."""
+        given = mapping(state, "learnt", "hyper", "groups")
+        learnt, hyper = maybe(group(count, maybe(array)))(given["learnt"]), Hyper.read(given["hyper"])
+        (u, y), size = rows[0], len(self._hyper.lengthscale)
+        if len(hyper.lengthscale) != size:
+            raise ValueError(f"there must be {size} length-scales, got {len(hyper.lengthscale)}")
+        self.learnt = None if learnt is None else Learnt(*learnt)
+        if not hyper.is_same(self._hyper):
+            self._hyper = hyper
+            self._begin(u.shape[1])
+        self._groups.rebuild(self.gp, given["groups"], u, y)
+        self._rows = (np.array(u), np.array(y))
 
     def posterior(self, u: Array) -> tuple[Array, Array]:
         """Mean and variance of the function (without the noise of an observation)."""

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, Protocol, TypeVar, overload
+from typing import Any, Literal, Protocol, TypeVar, overload
+
+import numpy as np
 
 from mfopt.protocols import Array
+from mfopt_plugins.method.kept import array, finite, group, positive
 
 
 @dataclass(frozen=True)
@@ -16,6 +19,23 @@ class Hyper:
     scale: float
     noise: float
     mean: float
+
+    def state(self) -> list[Any]:
+        """As plain values."""
+        return [self.lengthscale.copy(), self.scale, self.noise, self.mean]
+
+    @classmethod
+    def read(cls, state: object) -> Hyper:
+        """From the state of another one; a ValueError where it cannot be one."""
+        lengthscale, scale, noise, mean = group(array, positive, finite, finite)(state)
+        if lengthscale.ndim != 1 or not (lengthscale > 0.0).all() or noise < 0.0:
+            raise ValueError(f"length-scales must be positive and noise not negative, got {lengthscale} and {noise}")
+        return cls(lengthscale, scale, noise, mean)
+
+    def is_same(self, other: Hyper) -> bool:
+        """Whether the other has the same numbers, to the bit."""
+        rest = (self.scale, self.noise, self.mean) == (other.scale, other.noise, other.mean)
+        return rest and bool(np.array_equal(self.lengthscale, other.lengthscale))
 
 
 class GaussianProcess(Protocol):
