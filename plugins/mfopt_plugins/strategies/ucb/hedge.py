@@ -33,7 +33,7 @@ MARGIN = 4.0  # in units of log density; scores lie within ±MOST, so that one s
 MOST = 3.0
 ALONE = 0.9
 FEWEST = 3  # target values before predictions are compared
-_FLOOR = 1e-8  # of the variance of the values: predictions that are better than that are as good as each other
+_FINE = 1e-3  # of the range of the target's values: predictions closer than that are as good as each other
 _STREAM = 5  # keeps the generators used here apart from others with the same seed
 
 
@@ -59,7 +59,7 @@ class Hedge:
         values = self._models.observations.rows(self._top)[1]
         together = self._models.models[self._top]
         if self._alone.n >= FEWEST and together.n >= FEWEST:
-            floor = _FLOOR * float(np.var(values))
+            floor = (_FINE * float(np.ptp(values))) ** 2
             score = _log_density(self._alone, u, y, floor) - _log_density(together, u, y, floor)
             self._scores = [*self._scores, float(np.clip(score, -MOST, MOST))][-SCORES:]
 
