@@ -45,8 +45,8 @@ from mfopt.run.trial import Trial
 Value = TypeVar("Value")
 
 
-class _Leases:
-    """The part of a session that is about leases."""
+class _Hold:
+    """The part of a session that is about its hold on trials, and on the log."""
 
     log: Log
     ledger: Ledger
@@ -72,8 +72,13 @@ class _Leases:
         with self.writing.held:
             return self.log.count_expired()
 
+    def close(self) -> None:
+        """Let go of what the log has open, when nobody is at it."""
+        with self.writing.held:
+            self.log.close()
 
-class Session(_Leases):
+
+class Session(_Hold):
     """The run of `setup` whose events are in `log`.
 
     `strategist` has been shown nothing yet; None: one is started, and shown all events, when it is first needed.
@@ -216,8 +221,7 @@ class Session(_Leases):
         except Exception:
             if not strategist.unproven:
                 raise
-            self._distrust_states()
-            return self.suggest()
+            return self._replay_instead(self.suggest)
 
     def hand_out(self, x: Array, u: Array, m: int, reason: Any) -> Trial | None:
         """Make what the strategy suggested a pending trial; within `ask_transaction`.
@@ -263,11 +267,9 @@ class Session(_Leases):
             kept = self._find_state(strategist)
             strategist.catch_up(behind if kept is None else behind - strategist.skip(*kept))
         except BaseException as error:
-            simple = isinstance(error, Exception)
-            if simple and strategist.unproven:
-                self._distrust_states()
-                return self._catch_up()
-            self._forget_strategist(simple)
+            if isinstance(error, Exception) and strategist.unproven:
+                return self._replay_instead(self._catch_up)
+            self._forget_strategist(simple=isinstance(error, Exception))
             raise
         return strategist, view
 
@@ -279,10 +281,10 @@ class Session(_Leases):
             kept = self.log.read_state()
         return kept if kept is not None and strategist.can_skip(kept[0]) else None
 
-    def _distrust_states(self) -> None:
-        """Replay the run from now on: a state that was kept has led to an error."""
-        self._trusts_states = False
-        self._strategist = None
+    def _replay_instead(self, call: Callable[[], Value]) -> Value:
+        """What the call returns with a strategy that was shown the whole run: a state has led to an error."""
+        self._trusts_states, self._strategist = False, None
+        return call()
 
     def _start_strategist(self) -> Strategist:
         with self.writing.held:
@@ -324,11 +326,6 @@ class Session(_Leases):
         self.refresh()
         if self.count_expired() < n and self.why_done() is None:
             self._catch_up()
-
-    def close(self) -> None:
-        """Let go of what the log has open, when nobody is at it."""
-        with self.writing.held:
-            self.log.close()
 
 
 def replay(setup: Setup, events: Sequence[Event]) -> tuple[Ledger, list[Step]]:

@@ -10,7 +10,7 @@ import mfopt
 from mfopt import Optimizer, ReplayWarning, Study
 from mfopt.run.strategist import Strategist
 from mfopt.storage import states as states_module
-from mfopt_plugins.strategies.ucb.strategy import UCBStrategy
+from mfopt_plugins.strategies.base.cycle import Cycle
 from tests.storage.runs import advance, arguments, bits, next_asks
 from tests.storage.studies import Custom, make
 
@@ -21,13 +21,13 @@ TELLS = 25
 def asked(monkeypatch):
     """How often a strategy was asked."""
     calls = []
-    original = UCBStrategy._choose
+    original = Cycle.ask
 
-    def choose(self, view, pending):
+    def ask(self, view):
         calls.append(view.t)
-        return original(self, view, pending)
+        return original(self, view)
 
-    monkeypatch.setattr(UCBStrategy, "_choose", choose)
+    monkeypatch.setattr(Cycle, "ask", ask)
     return calls
 
 
@@ -117,7 +117,7 @@ def forge(path, change):
         lambda state: "[]",
         lambda state: '{"mapping":{}}',
         lambda state: "[" * 500_000,
-        lambda state: state.replace('"learnt_at":[', '"learnt_at":[7,'),
+        lambda state: state.replace('"_learnt":[', '"_learnt":[7,'),
         lambda state: state.replace('"arithmetic":', '"arithmetic":1'),
         lambda state: state.replace('"_gamma":[', '"_gamma":[1.0,1.0,1.0,'),
         lambda state: state.replace('"_drawn":[', '"_drawn":[-'),
@@ -133,24 +133,24 @@ def test_a_forged_state_is_refused_and_the_run_replayed(path, change):
 
 def test_a_forged_state_that_fails_later_is_found_out_by_the_next_ask(path, monkeypatch):
     want = expected()
-    original, failures = UCBStrategy.restore, []
+    original, failures = Cycle.restore, []
 
     def restore(self, state):
         original(self, state)
         failures.append(self)
         self._models.models = []  # what a state that looks right may lead to
 
-    monkeypatch.setattr(UCBStrategy, "restore", restore)
+    monkeypatch.setattr(Cycle, "restore", restore)
     study = Study.open(path)
     assert next_asks(study, 4) == want
     assert len(failures) == 1
 
 
 def test_an_error_that_no_state_has_caused_is_told(path, monkeypatch):
-    def fail(self, view, pending):
+    def fail(self, view):
         raise RuntimeError("broken")
 
-    monkeypatch.setattr(UCBStrategy, "_choose", fail)
+    monkeypatch.setattr(Cycle, "ask", fail)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ReplayWarning)
         with pytest.raises(mfopt.PluginError, match="broken"):

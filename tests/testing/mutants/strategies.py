@@ -280,9 +280,7 @@ class Alternates(SmallUCB):
         self.turn += 1
         width, self.width = self.width, self.width if self.turn % 3 else 0.1
         shift = 0.01 * float(np.abs(self.last).sum() % 1.0)
-        suggestion = super().ask(
-            type(view)(view.t, view.remaining, view.pending, np.random.default_rng(self.seed(shift)))
-        )
+        suggestion = super().ask(replace(view, rng=np.random.default_rng(self.seed(shift))))
         self.width, self.last = width, np.array(suggestion.u)
         return suggestion
 

@@ -85,6 +85,10 @@ class _Terms(UCBOptions, Cycle):
     _schedule: Schedule
     _affine: Affine
     _softener: Softener
+    _checks: ZetaChecks
+    _risk: Risk
+    _doubt: Doubt | None
+    _hedge: Hedge | None
     _weighs: bool  # whether a value's worth decides about the fidelity
 
     def _bounding_positions(self) -> list[int]:
@@ -129,6 +133,19 @@ class _Terms(UCBOptions, Cycle):
         if kind != CHECK or self._manner.all_queries:
             self._schedule.gamma.count(choice.k, choice.width)
         return Suggestion(choice.u, fidelity, reason)
+
+    def _parts(self) -> dict[str, Part]:
+        parts: dict[str, Part] = {
+            **super()._parts(),
+            "zeta": self._schedule.zeta,
+            "gamma": self._schedule.gamma,
+            "affine": self._affine,
+            "checks": self._checks,
+            "softener": self._softener,
+            "risk": self._risk,
+        }
+        others = {"doubt": self._doubt, "hedge": self._hedge}
+        return parts | {name: part for name, part in others.items() if part is not None}
 
 
 class UCBStrategy(_Terms):
@@ -228,19 +245,6 @@ class UCBStrategy(_Terms):
             self._hedge.forget()
         self._schedule.gamma.restart()
         self._checks.compare_all(self._spread())
-
-    def _parts(self) -> dict[str, Part]:
-        parts: dict[str, Part] = {
-            **super()._parts(),
-            "zeta": self._schedule.zeta,
-            "gamma": self._schedule.gamma,
-            "affine": self._affine,
-            "checks": self._checks,
-            "softener": self._softener,
-            "risk": self._risk,
-        }
-        others = {"doubt": self._doubt, "hedge": self._hedge}
-        return parts | {name: part for name, part in others.items() if part is not None}
 
     # --------------------------------------------------------------------------------- what to ask for next
 
