@@ -38,20 +38,19 @@ _STREAM = 5  # keeps the generators used here apart from others with the same se
 
 
 class Hedge:
-    """The model of the target alone, and the scores."""
+    """The model of the target alone, and the scores.
+
+    prefers_alone   whether the target's own values have predicted it better so far than all fidelities together
+    """
 
     def __init__(self, problem: Problem, models: FidelityModels) -> None:
         self._problem = problem
         self._models = models
         self._top = len(models.used) - 1
         self._scores: list[float] = []
+        self.prefers_alone = False
         self._learnt = 0  # rows from which the model learnt
         self._alone = self._make()
-
-    @property
-    def prefers_alone(self) -> bool:
-        """Whether the target's own values have predicted it better so far than all fidelities together."""
-        return sum(self._scores) > MARGIN
 
     def judge(self, u: Array, y: float) -> None:
         """Compare what the models say of a target value that is about to count; y as the models see values."""
@@ -62,6 +61,7 @@ class Hedge:
             floor = (_FINE * float(np.ptp(values))) ** 2
             score = _log_density(self._alone, u, y, floor) - _log_density(together, u, y, floor)
             self._scores = [*self._scores, float(np.clip(score, -MOST, MOST))][-SCORES:]
+            self.prefers_alone = sum(self._scores) > MARGIN
 
     def _update(self) -> None:
         """Bring the model of the target alone up to date with the values told."""
@@ -99,6 +99,7 @@ class Hedge:
         """Be as another hedge was over the same values, which are restored before."""
         given = mapping(state, "scores", "learnt", "rows", "alone")
         self._scores, self._learnt, n = many(finite)(given["scores"]), count(given["learnt"]), count(given["rows"])
+        self.prefers_alone = sum(self._scores) > MARGIN
         u, y = self._models.observations.rows(self._top)
         if not isinstance(self._alone, KeepsFit) or n > len(y):
             raise ValueError(f"the model alone must have at most {len(y)} rows, got {n}")
