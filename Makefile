@@ -8,10 +8,11 @@ SOURCES := pyproject.toml setup.py $(wildcard mfopt_core/*.pyx mfopt_core/*.pxd 
 WORKERS := 2
 CALLS := 1000000
 PEERS := torch==2.13.0 botorch scikit-optimize optuna
+ARENA := run --group misleading --methods mf-gp-ucb gp-ei gp-ucb botorch-mes optuna-tpe --capital 20
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test lint test-python test-plain test-debug test-dist test-pythons test-oldest traces-record \
-    traces-compare traces-portable faults asan bench figures bench-peers asynchronous mixed stuck noisy lock audit clean
+    traces-compare traces-portable faults asan bench figures bench-peers arena asynchronous mixed stuck noisy lock audit clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-15s %s\n", $$1, $$2}'
@@ -116,6 +117,12 @@ bench-peers: ## ask time, argmax and regret against the peers, in an environment
 	cd benchmarks && ../build/peers/bin/python peers.py
 	cd benchmarks && ../build/peers/bin/python argmax_quality.py
 	cd benchmarks && ../build/peers/bin/python peers_regret.py
+
+arena: ## ours and the peers on groups of problems, in the environment of the peers; ARENA="report --group ..." for other arguments
+	@test -d build/peers || $(PYTHON) -m venv build/peers
+	build/peers/bin/python $(PIP) $(PEERS) smac onnxruntime scikit-learn
+	build/peers/bin/python $(PIP) .
+	cd benchmarks && ../build/peers/bin/python -m arena $(ARENA)
 
 mixed: $(VENV)/ready ## quality and cost of the argmax over spaces with discrete parameters; rewrites benchmarks/RESULTS.md
 	$(BIN)/python benchmarks/mixed_quality.py

@@ -42,7 +42,7 @@ STEPS: list[tuple[str, ...]] = [
     ("coupled",),
     ("softened", "outliers", "noise_tests"),
     ("doubt",),
-    ("rule", "share", "calibrated"),
+    ("rule", "share", "calibrated", "hedged"),
 ]
 CAPITALS = (5, 10, 20)  # λ_M at which the regret is read
 RESULTS = Path(__file__).parent / "results" / "departures.json"

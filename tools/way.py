@@ -93,10 +93,15 @@ def ordinary_ask() -> Way:
     optimizer = example(12)
     for _ in range(40):
         trial, way = follow(optimizer.ask)
-        if trial.reason.kind == "ucb" and not any("learning" in file for file in way.files):
+        if trial.reason.kind == "ucb" and not learns(way):
             return way
         answer(optimizer, trial)
     raise SystemExit("none of the asks is an ordinary one")
+
+
+def learns(way: Way) -> bool:
+    """Whether hyper-parameters were learnt on it."""
+    return any("surrogates" in file and "learning" in file for file in way.files)
 
 
 def listing(way: Way) -> str:
@@ -124,8 +129,8 @@ def main(arguments: list[str]) -> int:
     optimizer = example(12)
     for _ in range(50):
         trial, way = follow(optimizer.ask)
-        learns = " and learns" if any("learning" in file for file in way.files) else ""
-        print(f"{trial.reason.kind}{learns}: {len(way.files)} files, {way.crossings} crossing")
+        more = " and learns" if learns(way) else ""
+        print(f"{trial.reason.kind}{more}: {len(way.files)} files, {way.crossings} crossing")
         answer(optimizer, trial)
     return 0
 

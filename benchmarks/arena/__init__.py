@@ -1,8 +1,15 @@
 """The arena: methods, ours and other people's, compared on groups of problems at equal capital.
 
-problem    a problem, and the meter that every method evaluates it through
-groups     the problems by group: mixed (integers, categories), ... each made in a module of its own
-ours       the strategies of mfopt as methods; peers: Optuna, SMAC3, scikit-optimize
-results    what was measured, one line of JSON per run, and the tables made of it
-__main__   the command
+problem      a problem, and the meter that every method evaluates it through
+groups       the problems by group, which are made in synthetic, simulators, noisy, finite, yahpo and models
+optima       the optima that had to be searched for
+ours         the strategies of mfopt as methods
+peers        Optuna, SMAC3 and scikit-optimize; botorch_methods: BoTorch
+cells        a method on a problem with a seed, carried out and recorded
+results      what was measured, one line of JSON per run, and the figures made of it; report: the tables
+__main__     the command
 """
+
+import os
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before NumPy is imported: processes are the parallelism here

@@ -2,24 +2,63 @@
 
 All of them see the names and kinds of the parameters, log scales and conditions as far as they know such things. A peer
 that knows no conditions is handed every parameter, and those that do not count are dropped before the evaluation.
+Those that can take initial points get ours, as a part of their capital: Optuna's TPE and GP and scikit-optimize the
+design of gp-ei, BoTorch that of mf-gp-ucb. Optuna's Hyperband and SMAC3 start by their own rules.
 """
 
 from __future__ import annotations
 
 import contextlib
 import logging
+import math
 import tempfile
 import warnings
+from importlib.metadata import version as installed
 from typing import Any
 
+import numpy as np
+
 import mfopt
+from arena import botorch_methods, ours
 from arena.problem import Meter, OutOfCapital, Params
 from mfopt.domains.dimensions import Dimension
+from mfopt.domains.params import params_of
 
 
-def _parameters(meter: Meter) -> dict[str, Dimension]:
-    domain: Any = meter.problem.domain
-    return dict(zip(domain.names, domain.dimensions, strict=True))
+class Desk:
+    """The meter, for optimisers that know neither failures nor lists of candidates.
+
+    The worst value so far stands in for that of a failed evaluation, 0 before the first. Where X is a list, the
+    candidate nearest to what is asked for is evaluated.
+    """
+
+    def __init__(self, meter: Meter) -> None:
+        self.meter = meter
+        domain: Any = meter.problem.domain
+        self.dimensions: dict[str, Dimension] = dict(zip(domain.names, domain.dimensions, strict=True))
+        self._worst: float | None = None
+
+    def query(self, params: Params, fidelity: int) -> float:
+        value = self.meter.query(self._nearest(params), fidelity)
+        if math.isnan(value):
+            return 0.0 if self._worst is None else self._worst
+        self._worst = value if self._worst is None else min(self._worst, value)
+        return value
+
+    def target(self, params: Params) -> float:
+        return self.query(params, self.meter.top)
+
+    def design(self, seed: int) -> list[Params]:
+        """The initial design of gp-ei and gp-ucb, all of it at the target."""
+        return [params for params, _ in ours.design(self.meter.problem, self.meter.capital, seed, "gp-ei")]
+
+    def _nearest(self, params: Params) -> Params:
+        domain = self.meter.problem.domain
+        if domain.points is None:
+            return params
+        x = [one.validate(params[name], name) for name, one in self.dimensions.items()]
+        distances = ((domain.points - domain.encode(np.array([x]))) ** 2).sum(axis=1)
+        return params_of(domain, domain.decode(domain.points[[int(distances.argmin())]])[0])
 
 
 def _counting(dimensions: dict[str, Dimension], params: Params) -> Params:
@@ -40,15 +79,30 @@ def optuna_tpe(meter: Meter, seed: int) -> None:
     """Optuna's default sampler, on the target."""
     import optuna
 
+    _run_optuna(meter, seed, optuna.samplers.TPESampler(seed=seed, multivariate=True))
+
+
+def optuna_gp(meter: Meter, seed: int) -> None:
+    """Optuna's Gaussian processes, on the target."""
+    import optuna
+
+    _run_optuna(meter, seed, optuna.samplers.GPSampler(seed=seed))
+
+
+def _run_optuna(meter: Meter, seed: int, sampler: Any) -> None:
+    """Target queries by this sampler, first of all the initial design of gp-ei."""
+    import optuna
+
     optuna.logging.set_verbosity(optuna.logging.ERROR)
-    dimensions = _parameters(meter)
-    study = optuna.create_study(direction="maximize", sampler=optuna.samplers.TPESampler(seed=seed, multivariate=True))
+    desk = Desk(meter)
     with warnings.catch_warnings(), contextlib.suppress(OutOfCapital):
         warnings.simplefilter("ignore")
+        study = optuna.create_study(direction="maximize", sampler=sampler)
+        for params in desk.design(seed):
+            study.enqueue_trial({name: _place(desk.dimensions[name], value) for name, value in params.items()})
         while True:
             trial = study.ask()
-            params = _suggest(trial, dimensions)
-            study.tell(trial, meter.query(params, meter.top))
+            study.tell(trial, desk.target(_suggest(trial, desk.dimensions)))
 
 
 def optuna_hyperband(meter: Meter, seed: int) -> None:
@@ -56,7 +110,7 @@ def optuna_hyperband(meter: Meter, seed: int) -> None:
     import optuna
 
     optuna.logging.set_verbosity(optuna.logging.ERROR)
-    dimensions = _parameters(meter)
+    desk = Desk(meter)
     pruner = optuna.pruners.HyperbandPruner(min_resource=1, max_resource=meter.top + 1, reduction_factor=3)
     sampler = optuna.samplers.TPESampler(seed=seed, multivariate=True)
     study = optuna.create_study(direction="maximize", sampler=sampler, pruner=pruner)
@@ -64,9 +118,9 @@ def optuna_hyperband(meter: Meter, seed: int) -> None:
         warnings.simplefilter("ignore")
         while True:
             trial = study.ask()
-            params = _suggest(trial, dimensions)
+            params = _suggest(trial, desk.dimensions)
             for m in range(meter.top + 1):
-                value = meter.query(params, m)
+                value = desk.query(params, m)
                 trial.report(value, m + 1)
                 if m < meter.top and trial.should_prune():
                     study.tell(trial, state=optuna.trial.TrialState.PRUNED)
@@ -91,6 +145,11 @@ def _suggest(trial: Any, dimensions: dict[str, Dimension]) -> Params:
     return chosen
 
 
+def _place(dimension: Dimension, value: Any) -> Any:
+    """What stands for this value where ordinals are handed over as their places."""
+    return dimension.values.index(value) if isinstance(dimension, mfopt.Ordinal) else value
+
+
 # -------------------------------------------------------------------------------------------------------- SMAC3
 
 
@@ -99,9 +158,9 @@ def smac(meter: Meter, seed: int) -> None:
     from smac import HyperparameterOptimizationFacade, Scenario
 
     def loss(config: Any, seed: int = 0) -> float:
-        return -meter.query(_counting(dimensions, dict(config)), meter.top)
+        return -desk.target(_counting(desk.dimensions, dict(config)))
 
-    dimensions = _parameters(meter)
+    desk = Desk(meter)
     _run_smac(HyperparameterOptimizationFacade, Scenario, meter, seed, loss, {})
 
 
@@ -112,9 +171,9 @@ def smac_mf(meter: Meter, seed: int) -> None:
     def loss(config: Any, seed: int = 0, budget: float = 0.0) -> float:
         shares = [cost / meter.problem.costs[-1] for cost in meter.problem.costs]
         m = min(range(len(shares)), key=lambda k: abs(shares[k] - budget))
-        return -meter.query(_counting(dimensions, dict(config)), m)
+        return -desk.query(_counting(desk.dimensions, dict(config)), m)
 
-    dimensions = _parameters(meter)
+    desk = Desk(meter)
     lowest = meter.problem.costs[0] / meter.problem.costs[-1]
     _run_smac(MultiFidelityFacade, Scenario, meter, seed, loss, {"min_budget": lowest, "max_budget": 1.0})
 
@@ -124,7 +183,7 @@ def _run_smac(facade: Any, scenario: Any, meter: Meter, seed: int, loss: Any, bu
     trials = int(meter.capital * meter.problem.costs[-1] / meter.problem.costs[0 if budgets else -1]) + 1
     with tempfile.TemporaryDirectory() as directory, warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        space = _config_space(_parameters(meter), seed)
+        space = _config_space(Desk(meter).dimensions, seed)
         given = scenario(space, deterministic=True, n_trials=trials, seed=seed, output_directory=directory, **budgets)
         optimizer = facade(given, loss, overwrite=True)
         with contextlib.suppress(OutOfCapital):
@@ -162,41 +221,62 @@ def _config_space(dimensions: dict[str, Dimension], seed: int) -> Any:
 
 
 def skopt(meter: Meter, seed: int) -> None:
-    """scikit-optimize's gp_minimize settings, on the target; it knows no conditions."""
+    """scikit-optimize's gp_minimize settings, on the target, after the design of gp-ei; it knows no conditions."""
     from skopt import Optimizer
-    from skopt.space import Categorical, Integer, Real
 
-    dimensions = _parameters(meter)
-    known = []
-    for name, one in dimensions.items():
-        if isinstance(one, mfopt.Real):
-            known.append(Real(one.lo, one.hi, prior="log-uniform" if one.log else "uniform", name=name))
-        elif isinstance(one, mfopt.Integer):
-            known.append(Integer(one.lo, one.hi, prior="log-uniform" if one.log else "uniform", name=name))
-        elif isinstance(one, mfopt.Ordinal):
-            known.append(Integer(0, len(one.values) - 1, name=name))
-        elif isinstance(one, mfopt.Categorical):
-            known.append(Categorical(list(range(len(one.choices))), name=name))
+    desk = Desk(meter)
+    known = [_skopt_dimension(name, one) for name, one in desk.dimensions.items()]
     optimizer = Optimizer(known, "GP", n_initial_points=10, random_state=seed)
     with warnings.catch_warnings(), contextlib.suppress(OutOfCapital):
         warnings.simplefilter("ignore")
+        for params in desk.design(seed):
+            if len(params) == len(desk.dimensions):  # it has no way to say that a parameter does not count
+                asked = [_skopt_value(one, params[name]) for name, one in desk.dimensions.items()]
+                optimizer.tell(asked, -desk.target(params))
         while True:
             asked = optimizer.ask()
-            params = {
-                name: one.choices[value]
-                if isinstance(one, mfopt.Categorical)
-                else one.values[value]
-                if isinstance(one, mfopt.Ordinal)
-                else one.native(value)
-                for (name, one), value in zip(dimensions.items(), asked, strict=True)
-            }
-            optimizer.tell(asked, -meter.query(_counting(dimensions, params), meter.top))
+            each = zip(desk.dimensions.items(), asked, strict=True)
+            params = {name: _from_skopt(one, value) for (name, one), value in each}
+            optimizer.tell(asked, -desk.target(_counting(desk.dimensions, params)))
+
+
+def _skopt_dimension(name: str, one: Dimension) -> Any:
+    """Ordinals and categories are handed over as places in their lists."""
+    from skopt.space import Categorical, Integer, Real
+
+    if isinstance(one, mfopt.Ordinal):
+        return Integer(0, len(one.values) - 1, name=name)
+    if isinstance(one, mfopt.Categorical):
+        return Categorical(list(range(len(one.choices))), name=name)
+    kind = Real if isinstance(one, mfopt.Real) else Integer
+    return kind(one.lo, one.hi, prior="log-uniform" if one.log else "uniform", name=name)
+
+
+def _skopt_value(one: Dimension, value: Any) -> Any:
+    return one.choices.index(value) if isinstance(one, mfopt.Categorical) else _place(one, value)
+
+
+def _from_skopt(one: Dimension, value: Any) -> Any:
+    if isinstance(one, mfopt.Categorical):
+        return one.choices[value]
+    return one.values[value] if isinstance(one, mfopt.Ordinal) else one.native(value)
 
 
 METHODS = {
     "optuna-tpe": optuna_tpe,
+    "optuna-gp": optuna_gp,
     "optuna-hyperband": optuna_hyperband,
     "smac": smac,
     "smac-mf": smac_mf,
     "skopt": skopt,
+    "botorch-mes": botorch_methods.mf_mes,
+    "botorch-kg": botorch_methods.mf_kg,
 }
+_PACKAGES = {"skopt": "scikit-optimize"}
+
+
+def version(method: str) -> str:
+    """The package of this method, with its version."""
+    package = method.partition("-")[0]
+    package = _PACKAGES.get(package, package)
+    return f"{package} {installed(package)}"

@@ -1,26 +1,39 @@
-"""What was measured: one line of JSON per run, and tables made of it."""
+"""What was measured: one line of JSON per run, and the figures made of it. The tables are in report.py."""
 
 from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import NamedTuple, TypedDict
 
 import numpy as np
 
-MARKS = (5.0, 10.0, 20.0, 30.0, 50.0)
+RESOLVED = 1e-8  # of the largest regret in a problem; smaller ones count as that
+Rows = Mapping[tuple[str, int], Mapping[str, float]]  # by problem and seed: a figure of each method
 
 
 class Run(TypedDict):
-    """A method on a problem with one seed; `best` is the best target value at each mark, None before the first."""
+    """A method on a problem with one seed.
+
+    code          of mfopt, a digest or a label, or the versions of a peer's packages
+    best          by mark, the target at the best point evaluated so far, without noise; None before the first
+    recommended   by mark, the target at the point that the method recommended; marks without one are left out
+    noisy         whether values had noise, so that what is recommended counts
+    first         what had been spent when the first target value was there, in λ_M; None if there was none
+    seconds       CPU time
+    """
 
     problem: str
     method: str
     seed: int
     capital: float
+    code: str
     best: dict[str, float | None]
+    recommended: dict[str, float]
+    noisy: bool
+    first: float | None
     optimum: float
     seconds: float
 
@@ -42,90 +55,78 @@ def append(path: Path, run: Run) -> None:
         file.write(json.dumps(run) + "\n")
 
 
+def regret(run: Run, mark: float) -> float:
+    """The regret that counts: of the recommended point where values are noisy, otherwise of the best one evaluated."""
+    name = f"{mark:g}"
+    if run["noisy"] and name in run["recommended"]:
+        return _regret(run, run["recommended"][name])
+    best = run["best"][name]
+    return float("inf") if best is None else _regret(run, best)
+
+
+def recommended_regret(run: Run, mark: float) -> float | None:
+    """The regret of the recommended point; None if there was none."""
+    value = run["recommended"].get(f"{mark:g}")
+    return None if value is None else _regret(run, value)
+
+
+def _regret(run: Run, value: float) -> float:
+    return float("inf") if np.isnan(value) else max(run["optimum"] - value, 0.0)
+
+
 def regrets(runs: Iterable[Run], mark: float) -> dict[tuple[str, int], dict[str, float]]:
     """By problem and seed, the regret of each method at this mark; inf before the first target value."""
     table: dict[tuple[str, int], dict[str, float]] = defaultdict(dict)
     for run in runs:
-        if run["capital"] >= mark:
-            best = run["best"][f"{mark:g}"]
-            value = float("inf") if best is None else max(run["optimum"] - best, 0.0)
-            table[run["problem"], run["seed"]][run["method"]] = value
+        if f"{mark:g}" in run["best"]:
+            table[run["problem"], run["seed"]][run["method"]] = regret(run, mark)
     return table
 
 
-def mean_ranks(runs: Sequence[Run], methods: Sequence[str], mark: float) -> tuple[dict[str, float], int]:
+def mean_ranks(rows: Rows, methods: Sequence[str]) -> tuple[dict[str, float], int]:
     """The mean rank of each method over the runs that all of them have, ties sharing their ranks; and their number."""
-    rows = [row for row in regrets(runs, mark).values() if all(method in row for method in methods)]
-    if not rows:
+    complete = [row for row in rows.values() if all(method in row for method in methods)]
+    if not complete:
         return {}, 0
-    values = np.array([[row[method] for method in methods] for row in rows])
+    values = np.array([[row[method] for method in methods] for row in complete])
     better = (values[:, None, :] < values[:, :, None]).sum(axis=2)
     equal = (values[:, None, :] == values[:, :, None]).sum(axis=2)
     ranks = better + 0.5 * (equal + 1)
-    return dict(zip(methods, ranks.mean(axis=0).tolist(), strict=True)), len(rows)
+    return dict(zip(methods, ranks.mean(axis=0).tolist(), strict=True)), len(complete)
 
 
-def rank_table(runs: Sequence[Run], methods: Sequence[str], marks: Sequence[float] = MARKS) -> list[str]:
-    """Mean ranks by mark, in Markdown."""
-    found = {mark: mean_ranks(runs, methods, mark) for mark in marks}
-    shown = [mark for mark in marks if found[mark][1]]
-    lines = [
-        "| mean rank at | " + " | ".join(f"{mark:g} λ_M" for mark in shown) + " |",
-        "|---" * (len(shown) + 1) + "|",
-    ]
-    for method in methods:
-        cells = [_best_bold(found[mark][0], method) for mark in shown]
-        lines.append(f"| {method} | " + " | ".join(cells) + " |")
-    lines.append("| runs | " + " | ".join(str(found[mark][1]) for mark in shown) + " |")
-    return lines
+class Difference(NamedTuple):
+    """Mean over problems, its standard error (NaN for one problem), and how many problems."""
+
+    mean: float
+    error: float
+    problems: int
 
 
-def _best_bold(ranks: dict[str, float], method: str) -> str:
-    text = f"{ranks[method]:.2f}"
-    return f"**{text}**" if ranks[method] == min(ranks.values()) else text
+def paired_difference(rows: Rows, method: str, rivals: Sequence[str]) -> Difference | None:
+    """log₁₀ of the regret of `method` over that of the best of `rivals`; None where no problem has runs of all.
 
-
-def regret_table(runs: Sequence[Run], methods: Sequence[str], marks: Sequence[float] = MARKS) -> list[str]:
-    """Medians of the regret by problem, one cell for all marks, in Markdown."""
-    problems = list(dict.fromkeys(run["problem"] for run in runs))
-    lines = ["| problem | " + " | ".join(methods) + " |", "|---" * (len(methods) + 1) + "|"]
-    for problem in problems:
-        own: list[Any] = [run for run in runs if run["problem"] == problem]
-        cells = []
-        for method in methods:
-            medians = []
-            for mark in marks:
-                values = [row[method] for row in regrets(own, mark).values() if method in row]
-                if values:
-                    medians.append(_short(float(np.median(values))))
-            cells.append(" / ".join(medians))
-        lines.append(f"| {problem} | " + " | ".join(cells) + " |")
-    return lines
-
-
-def _short(value: float) -> str:
-    return "∞" if np.isinf(value) else f"{value:.2g}"
-
-
-def paired_difference(runs: Sequence[Run], method: str, others: Sequence[str], mark: float) -> tuple[float, float, int]:
-    """log₁₀ of the regret of `method` over that of the best of `others`: mean, standard error, number of pairs.
-
-    `others` counts with the one of them that is better at this mark on the median of each problem. Regrets below 1e-8
-    of the largest in a problem are taken as that.
+    Problems are the units: logarithms are averaged over the seeds of a problem first, and the rival is the one that is
+    best on this average. An infinite regret counts as the largest finite one of the problem, and one below RESOLVED of
+    that as RESOLVED of it.
     """
     differences = []
-    rows = regrets(runs, mark)
-    for problem in {problem for problem, _ in rows}:
-        mine = {key: row for key, row in rows.items() if key[0] == problem and {method, *others} <= set(row)}
-        finite = [value for row in mine.values() for value in row.values() if np.isfinite(value)]
-        if not mine or not finite:
-            continue
-        floor, roof = 1e-8 * max(max(finite), 1e-300), max(max(finite), 1e-300)
-        rival = min(others, key=lambda other: float(np.median([row[other] for row in mine.values()])))
-        for row in mine.values():
-            pair = np.clip([row[method], row[rival]], floor, roof)
-            differences.append(float(np.log10(pair[0] / pair[1])))
+    for problem in dict.fromkeys(problem for problem, _ in rows):
+        own = [row for (name, _), row in rows.items() if name == problem and {method, *rivals} <= set(row)]
+        if own:
+            values = np.array([[row[name] for name in (method, *rivals)] for row in own])
+            mine, *theirs = _logarithms(values).mean(axis=0)
+            differences.append(mine - min(theirs))
     if not differences:
-        return float("nan"), float("nan"), 0
-    spread = float(np.std(differences, ddof=1) / np.sqrt(len(differences))) if len(differences) > 1 else float("nan")
-    return float(np.mean(differences)), spread, len(differences)
+        return None
+    n = len(differences)
+    error = float(np.std(differences, ddof=1) / np.sqrt(n)) if n > 1 else float("nan")
+    return Difference(float(np.mean(differences)), error, n)
+
+
+def _logarithms(values: np.ndarray) -> np.ndarray:
+    finite = values[np.isfinite(values)]
+    largest = finite.max() if finite.size else 0.0
+    if largest == 0.0:  # all of them are at the optimum, or have no target value yet
+        return np.where(np.isfinite(values), np.log10(RESOLVED), 0.0)
+    return np.log10(np.clip(values / largest, RESOLVED, 1.0))

@@ -180,6 +180,13 @@ def test_the_real_problems_have_their_best_values(name):
     assert problem.functions[0](argument)["cost"] > 0.0
 
 
+def test_results_of_a_real_problem_are_drawn_without_its_data(tmp_path, monkeypatch):
+    from mfopt.bench.plots.curves import describe_problem
+
+    monkeypatch.setenv("MFOPT_DATA", str(tmp_path))
+    assert describe_problem("cloud") == "cloud"
+
+
 @needs_data
 def test_a_real_problem_is_benched(tmp_path):
     from mfopt import bench

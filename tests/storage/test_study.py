@@ -270,7 +270,9 @@ def test_many_outcomes_are_told_at_once(either):
         (1,),
         1,
         "12",
-        (1, 2.0, "ok", 4),
+        (1, 2.0, "ok", -4.0),
+        (1, 2.0, "ok", "much"),
+        (1, 2.0, "ok", 4, 5),
     ],
 )
 def test_one_bad_outcome_refuses_all(either, bad):

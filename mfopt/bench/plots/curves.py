@@ -14,7 +14,7 @@ from matplotlib.ticker import LogFormatterSciNotation
 from mfopt import problems
 from mfopt.bench.plots.files import save
 from mfopt.bench.report import Series
-from mfopt.errors import InputError
+from mfopt.errors import DataMissing, InputError
 from mfopt.options import parse_options
 from mfopt.protocols import Array
 
@@ -131,10 +131,10 @@ def _floor(middles: Sequence[Array], lows: Sequence[Array], scale: float) -> flo
 
 
 def _find_problem(name: str) -> problems.Benchmark | None:
-    """The problem, unless it cannot be had here (the cells may come from elsewhere)."""
+    """The problem, unless it or its data cannot be had here (the cells may come from elsewhere)."""
     try:
         return problems.get(name)
-    except InputError:
+    except (InputError, DataMissing):
         return None
 
 

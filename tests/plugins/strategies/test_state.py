@@ -113,7 +113,8 @@ def test_a_value_known_to_be_no_better_is_softened_once():
     strategy._softener.softening, strategy._softener.active = soft, True
     strategy._observations.soften(soft)
     k, observations = trial.fidelity, strategy._observations
-    bound = 0.7 * float(observations._told[k][: observations._size[k]].max())
+    values = observations._told[k][: observations._size[k]]
+    bound = 0.5 * float(values.min() + values.max())
     opt.tell(trial, bound, status="failed")
     row = observations._size[k] - 1
     assert observations._told[k][row] == bound

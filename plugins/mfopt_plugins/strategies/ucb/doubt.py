@@ -8,7 +8,7 @@ So the target is asked by turns
     elsewhere, at the maximum of φ with β multiplied by 4, up to three times, until it promises something.
 
 With one fidelity a refinement that gains nothing calls for more queries elsewhere before the next: one, two, four...
-With several the cheap fidelities do that: up to CHEAP of their queries are one look.
+With several the cheap fidelities do that, with CHEAP queries at most: a target query elsewhere ends the look.
 """
 
 from __future__ import annotations
@@ -19,25 +19,18 @@ from mfopt_plugins.method.kept import Kept, count, fields, maybe, number
 
 SETTLED = 1e-4  # of the spread: gains below it are refinements
 FACTOR, STEPS = 4.0, 3  # by which doubt raises β, and how often at most
-CHEAP = 10
+CHEAP = 10  # queries elsewhere before the next refinement, with several fidelities
 
 
 @dataclass
 class Doubt(Kept):
     """Whose turn it is."""
 
-    kept = fields(looks=count, _vain=count, _cheap=count, _before=maybe(number))
+    kept = fields(looks=count, _vain=count, _before=maybe(number))
 
     looks: int = 0  # queries elsewhere before the next refinement
-    _cheap: int = 0  # cheap queries of the present look
     _vain: int = 0  # refinements in a row before which the best value had not risen
     _before: float | None = None  # the best value when a refinement was last asked for
-
-    def look(self, at_target: bool) -> None:
-        """Note a query elsewhere."""
-        self._cheap += 1
-        if at_target or self._cheap == CHEAP:
-            self.looks, self._cheap = self.looks - 1, 0
 
     def refine(self, best: float, spread: float) -> None:
         """Note a refinement of this best value, with one fidelity."""

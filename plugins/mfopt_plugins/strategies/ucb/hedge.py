@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from mfopt.hooks import FullAcquisition, KeepsFit
+from mfopt.hooks import FullAcquisition, FusesBounds, KeepsFit
 from mfopt.protocols import Array, Model, Problem
 from mfopt_plugins.method.kept import count, finite, many, mapping
 from mfopt_plugins.method.models import GROWTH, FidelityModels
@@ -33,37 +33,37 @@ MARGIN = 4.0  # in units of log density; scores lie within ±MOST, so that one s
 MOST = 3.0
 ALONE = 0.9
 FEWEST = 3  # target values before predictions are compared
-_FLOOR = 1e-12  # of the variance of the values: the least variance of a prediction
+_FINE = 1e-3  # of the range of the target's values: predictions closer than that are as good as each other
 _STREAM = 5  # keeps the generators used here apart from others with the same seed
 
 
 class Hedge:
-    """The model of the target alone, and the scores."""
+    """The model of the target alone, and the scores.
+
+    prefers_alone   whether the target's own values have predicted it better so far than all fidelities together
+    """
 
     def __init__(self, problem: Problem, models: FidelityModels) -> None:
         self._problem = problem
         self._models = models
         self._top = len(models.used) - 1
         self._scores: list[float] = []
+        self.prefers_alone = False
         self._learnt = 0  # rows from which the model learnt
         self._alone = self._make()
 
-    @property
-    def prefers_alone(self) -> bool:
-        """Whether the target's own values have predicted it better than all fidelities together."""
-        return sum(self._scores) > MARGIN
-
     def judge(self, u: Array, y: float) -> None:
-        """Compare what the models said of a target value that is about to count; `y` as the models see values."""
+        """Compare what the models say of a target value that is about to count; y as the models see values."""
+        self._update()
         values = self._models.observations.rows(self._top)[1]
         together = self._models.models[self._top]
-        if self._alone.n < FEWEST or together.n < FEWEST:
-            return
-        floor = _FLOOR * float(np.var(values))
-        score = _log_density(self._alone, u, y, floor) - _log_density(together, u, y, floor)
-        self._scores = [*self._scores, float(np.clip(score, -MOST, MOST))][-SCORES:]
+        if self._alone.n >= FEWEST and together.n >= FEWEST:
+            floor = (_FINE * float(np.ptp(values))) ** 2
+            score = _log_density(self._alone, u, y, floor) - _log_density(together, u, y, floor)
+            self._scores = [*self._scores, float(np.clip(score, -MOST, MOST))][-SCORES:]
+            self.prefers_alone = sum(self._scores) > MARGIN
 
-    def update(self) -> None:
+    def _update(self) -> None:
         """Bring the model of the target alone up to date with the values told."""
         u, y = self._models.observations.rows(self._top)
         if len(y) >= FEWEST and len(y) - self._learnt >= max(1, ceil(GROWTH * self._learnt)):
@@ -78,7 +78,8 @@ class Hedge:
 
     @contextmanager
     def hallucinate(self, points: Array) -> Iterator[None]:
-        """Within, these pending points count as told with the mean of the model alone."""
+        """Within, the model alone knows all values told, and pending points count as told with its mean there."""
+        self._update()
         n = self._alone.n
         try:
             if len(points):
@@ -98,6 +99,7 @@ class Hedge:
         """Be as another hedge was over the same values, which are restored before."""
         given = mapping(state, "scores", "learnt", "rows", "alone")
         self._scores, self._learnt, n = many(finite)(given["scores"]), count(given["learnt"]), count(given["rows"])
+        self.prefers_alone = sum(self._scores) > MARGIN
         u, y = self._models.observations.rows(self._top)
         if not isinstance(self._alone, KeepsFit) or n > len(y):
             raise ValueError(f"the model alone must have at most {len(y)} rows, got {n}")
@@ -105,6 +107,9 @@ class Hedge:
 
     def bound(self, beta: float) -> FullAcquisition:
         """μ + β½σ of the model alone."""
+        surrogate = self._problem.surrogates[self._models.used[self._top]]
+        if isinstance(surrogate, FusesBounds):
+            return surrogate.bound([self._alone], beta, [0.0])
         return PlainBound([self._alone], beta, [0.0])
 
     def _make(self) -> Model:

@@ -42,7 +42,7 @@ from mfopt_plugins.strategies.base.cycle import Cycle, Part, incumbent
 from mfopt_plugins.strategies.base.risk import Risk
 from mfopt_plugins.strategies.ucb.affine import Affine
 from mfopt_plugins.strategies.ucb.departures import Departures
-from mfopt_plugins.strategies.ucb.doubt import FACTOR, SETTLED, STEPS, Doubt
+from mfopt_plugins.strategies.ucb.doubt import CHEAP, FACTOR, SETTLED, STEPS, Doubt
 from mfopt_plugins.strategies.ucb.hedge import ALONE, Hedge
 from mfopt_plugins.strategies.ucb.options import UCBOptions
 from mfopt_plugins.strategies.ucb.schedule import CALM, Constants, Given, Practical, Schedule, Share, Theory
@@ -148,8 +148,8 @@ class _Terms(UCBOptions, Cycle):
         return parts | {name: part for name, part in others.items() if part is not None}
 
 
-class UCBStrategy(_Terms):
-    """The upper confidence bound method on the fidelities that `fidelities` picks."""
+class _Learner(_Terms):
+    """What the method learns from what it is told, on the fidelities that `fidelities` picks."""
 
     def fidelities(self, count: int) -> tuple[int, ...]:
         """The fidelities that the method uses, of a problem with `count` of them."""
@@ -233,8 +233,6 @@ class UCBStrategy(_Terms):
             self._observations.soften(self._softener.softening)
             self._learn_anew()
         super()._learn(view)
-        if self._hedge is not None:
-            self._hedge.update()
 
     def _see_anew(self) -> None:
         self._softener.restart()
@@ -248,7 +246,9 @@ class UCBStrategy(_Terms):
         self._schedule.gamma.restart()
         self._checks.compare_all(self._spread())
 
-    # --------------------------------------------------------------------------------- what to ask for next
+
+class UCBStrategy(_Learner):
+    """The upper confidence bound method: what to ask for next."""
 
     def _choose(self, view: View, pending: Sequence[Query]) -> Suggestion:
         if self.affine:
@@ -301,13 +301,13 @@ class UCBStrategy(_Terms):
         if doubt is not None and doubt.looks:
             kind = "doubt"
             turn, choice = self._look_elsewhere(turn)
-            doubt.look(choice.k == self._top)
+            doubt.looks = doubt.looks - 1 if choice.k < self._top or self._top == 0 else 0
         if self._manner.last_query and choice.k == self._top and turn.view.remaining < 2 * self._costs[-1]:
             text = "the capital pays for one more target query: it goes where the means are best"
             bound = self._bound(self._bounding_positions(), 0.0)
             return "last target query", turn, self._ask_target(bound, turn, text, CAUTION)
         if doubt is not None and kind == "ucb":
-            doubt.looks = 1
+            doubt.looks = CHEAP
             if self._top == 0:
                 doubt.refine(incumbent(self._models, ()) or 0.0, self._spread())
             text = "the bounds promise next to nothing: refine where the target's mean is best"
