@@ -24,15 +24,14 @@ _CLAIMS = """CREATE TABLE mfopt_claims (
     )"""
 
 # Since version 3. The strategy's state after the event `seq`, by whose checksum its own begins, for processes with the
-# same stamp (states.py). Only the latest are kept, and none of them is needed.
+# same stamp (states.py). Only the latest are kept, and none of them is needed: one without its event does no harm.
 _STATES = """CREATE TABLE mfopt_states (
         study TEXT NOT NULL,
         seq BIGINT NOT NULL,
         stamp TEXT NOT NULL,
         state TEXT NOT NULL,
         crc BIGINT NOT NULL,
-        PRIMARY KEY (study, seq),
-        FOREIGN KEY (study, seq) REFERENCES mfopt_events (study, seq)
+        PRIMARY KEY (study, seq)
     )"""
 
 # What turns the tables of the version before into those of the version that is the key.

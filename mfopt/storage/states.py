@@ -23,12 +23,12 @@ from mfopt.run.setup import Setup
 from mfopt.storage.database import Database, write_row
 
 _SINCE = 3  # version of the tables
-_KEPT = 2  # states: should the latest be damaged, the one before will do
+_KEPT = 2
 _NEW = "INSERT INTO mfopt_states (study, seq, stamp, state, crc) VALUES (?, ?, ?, ?, ?)"
 _PRUNE = """
-    DELETE FROM mfopt_states WHERE study = ? AND seq NOT IN
-        (SELECT seq FROM mfopt_states WHERE study = ? ORDER BY seq DESC LIMIT ?)
-"""
+    DELETE FROM mfopt_states WHERE study = ? AND seq <>
+        coalesce((SELECT max(seq) FROM mfopt_states WHERE study = ? AND seq < ?), 0)
+"""  # all but the latest before an event; should the next be damaged, that will do
 _READ = """
     SELECT s.seq, substr(s.state, 1, ?), s.crc, e.crc FROM mfopt_states s
     JOIN mfopt_events e ON e.study = s.study AND e.seq = s.seq
@@ -45,15 +45,12 @@ class States:
         self._setup = setup
 
     def write(self, seq: int, before: int, state: str) -> None:
-        """Keep the state after the event `seq` with the checksum `before`, and few others; within a transaction.
-
-        The event may have one already, from an ask that had nothing to write: it is the same state.
-        """
-        if self._database.version < _SINCE or self._stamp is None or self._is_there(seq):
+        """Keep the state after the event `seq` with the checksum `before`, and the one before; within a transaction."""
+        if self._database.version < _SINCE or self._stamp is None:
             return
+        self._database.run(_PRUNE, (self._name, self._name, seq))
         crc = _checksum(before, seq, self._stamp, state)
         write_row(self._database, _NEW, (self._name, seq, self._stamp, state, crc))
-        self._database.run(_PRUNE, (self._name, self._name, _KEPT))
 
     def read(self, last: int) -> tuple[int, str] | None:
         """The latest state up to the event `last` with our stamp, and the number of its event; None: there is none."""
@@ -63,9 +60,6 @@ class States:
             if isinstance(state, str) and len(state) <= LONGEST and _checksum(before, seq, self._stamp, state) == crc:
                 return int(seq), state
         return None
-
-    def _is_there(self, seq: int) -> bool:
-        return bool(self._database.query("SELECT 1 FROM mfopt_states WHERE study = ? AND seq = ?", (self._name, seq)))
 
     @cached_property
     def _stamp(self) -> str | None:

@@ -101,6 +101,14 @@ def test_a_state_that_is_not_what_was_written_is_as_good_as_none(path, asked, sp
     assert (len(asked) < 10) == uses
 
 
+def test_states_of_events_that_are_not_there_are_swept_away(path):
+    for seq in (1000, 2000):
+        execute(path, "INSERT INTO mfopt_states VALUES ('default', ?, 'stamp', '{}', 0)", seq)
+    assert next_asks(Study.open(path), 4) == expected()
+    assert len(kept(path)) == 2
+    assert max(seq for seq, *_ in kept(path)) < 1000
+
+
 def forge(path, change):
     """Replace what is kept by something else, with checksums that are right."""
     for seq, stamp, state, _ in kept(path):
