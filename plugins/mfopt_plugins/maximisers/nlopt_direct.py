@@ -15,6 +15,7 @@ from mfopt_plugins.maximisers.mixed import refine
 
 _CLIMBS = 3
 _SAMPLES_PER_DIM = 20
+_FAILURE = getattr(nlopt, "runtime_error", RuntimeError)  # NLopt has an error of its own since 2.9 or later
 
 
 class NloptDirect:
@@ -67,7 +68,7 @@ class NloptDirect:
         direct.set_min_objective(objective)
         direct.set_maxeval(self._budget or min(200 * dim + 2 * t, 3000))
         # An ORIG version runs out of room for rectangles where the acquisition is flat: what it saw counts.
-        with suppress(nlopt.runtime_error):
+        with suppress(_FAILURE):
             direct.optimize(np.full(dim, 0.5))
         if points and not self._polished:
             return points[int(np.argmax(values))]
