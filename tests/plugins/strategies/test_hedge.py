@@ -151,3 +151,9 @@ def test_the_default_prefers_a_rough_kernel_and_others_the_papers():
     assert kernel(costs=[1.0, 10.0], surrogate="se").startswith("se")
     assert kernel(costs=[1.0, 10.0], strategy=MFGPUCB(rule="gamma")).startswith("se")
     assert kernel(costs=[1.0, 10.0], strategy="gp-ucb").startswith("se")
+
+
+@pytest.mark.parametrize("name", ["hedged", "promoted", "coupled", "doubt", "isotropic", "last_query"])
+def test_a_switch_is_on_or_off(name):
+    with pytest.raises(mfopt.errors.InputError, match=f"{name} must be True, False or None, got 'maybe'"):
+        MFGPUCB(**{name: "maybe"})

@@ -53,6 +53,7 @@ class Departures(Manner):
 
 
 NAMES = tuple(field.name for field in fields(Departures) if field.name != "design")
+SWITCHES = ("isotropic", *(name for name in NAMES if isinstance(getattr(Departures, name), bool)))
 
 
 def _depart_nowhere(manner: Manner) -> Departures:

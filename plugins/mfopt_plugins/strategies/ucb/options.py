@@ -11,7 +11,7 @@ from typing import Literal
 from mfopt.errors import InputError
 from mfopt.hooks import HowToLearn
 from mfopt_plugins.strategies.base.cycle import check_initial_capital
-from mfopt_plugins.strategies.ucb.departures import MODES, NAMES, Departures, Rule, find_departures
+from mfopt_plugins.strategies.ucb.departures import MODES, NAMES, SWITCHES, Departures, Rule, find_departures
 from mfopt_plugins.strategies.ucb.schedule import require_not_negative
 
 Mode = Literal["practical", "paper", "theory"]
@@ -64,6 +64,9 @@ class UCBOptions:
         if self.learning not in (None, "map", "likelihood"):
             raise InputError(f'learning must be "map" or "likelihood", got {self.learning!r}')
         self._check_numbers()
+        for name in SWITCHES:
+            if not isinstance(getattr(self, name), bool | None):
+                raise InputError(f"{name} must be True, False or None, got {getattr(self, name)!r}")
         if self.affine and self.mode == "theory":
             raise InputError(
                 'affine must be False in mode "theory", whose bounds ζ are those of the fidelities themselves'
