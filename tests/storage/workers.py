@@ -6,10 +6,13 @@ They are forked from a server that has everything imported, so that a run takes 
 from __future__ import annotations
 
 import contextlib
+import math
 import multiprocessing
 import signal
+from pathlib import Path
 
 import mfopt
+from mfopt.storage import sqlite
 
 BOX = mfopt.Box([(0.0, 1.0), (-5.0, 5.0)])
 
@@ -72,13 +75,19 @@ def _announced(target, *arguments):
     target(*arguments)
 
 
-def fill(storage, limit, tells, connection):
-    """Work with files that may not grow beyond `limit` bytes; when that hurts, make room and go on.
+def fill(storage, limit, tells, seldom, connection):
+    """Work with files that may not grow beyond `limit` bytes (None: any size); when that hurts, make room and go on.
 
-    Reports what failed, the state of the ledger right then, and the ids and points of the trials in their order.
+    What is committed is moved into the main file after `seldom` seconds, so that 0 and inf give files of one size on
+    every machine. Reports what failed, the state of the ledger right then, the ids and points of the trials in their
+    order, and the size of the largest file.
     """
     import resource  # not on Windows
 
+    if seldom == math.inf:
+        sqlite.SQLite._checkpoint = lambda self, connection: None
+    else:
+        sqlite._SELDOM = seldom
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     hard = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
     errors, states = [], []
@@ -102,14 +111,15 @@ def fill(storage, limit, tells, connection):
 
     try:
         opt, limited = None, True
-        resource.setrlimit(resource.RLIMIT_FSIZE, (limit, hard))
+        resource.setrlimit(resource.RLIMIT_FSIZE, (hard if limit is None else limit, hard))
         opt = tried(lambda: study(storage, "mf-gp-ucb", capital=200.0))
         trace = []
         for _ in range(tells):
             trial = tried(opt.ask)
             trace.append((trial.id, trial.x.tobytes(), trial.fidelity))
             tried(lambda trial=trial: opt.tell(trial, float(trial.x[0])))
-        connection.send((errors, states, trace))
+        largest = max(file.stat().st_size for file in Path(storage).parent.iterdir())
+        connection.send((errors, states, trace, largest))
     except BaseException as error:
         connection.send(f"{type(error).__name__}: {error}")
         raise
