@@ -14,7 +14,7 @@ A datum takes one way through the parts and never goes back:
 User units exist only in the Optimizer and the Domain. No part keeps global state; randomness comes from the
 generators handed in.
 
-What a plugin may offer beyond this, and what is then done with it, is in mfopt/hooks.py.
+What a plugin may offer beyond this, and what is then done with it, is in mfopt/hooks/.
 """
 
 from __future__ import annotations

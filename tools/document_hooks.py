@@ -1,4 +1,4 @@
-"""Writes the table of hooks in docs/write-a-plugin.md from mfopt/hooks.py, so that the page cannot forget one.
+"""Writes the table of hooks in docs/write-a-plugin.md from mfopt/hooks/, so that the page cannot forget one.
 
     python tools/document_hooks.py
 

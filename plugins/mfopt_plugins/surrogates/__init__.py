@@ -11,7 +11,7 @@ theta, priors, units, given, rows
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    # Which surrogate offers which ability of mfopt/hooks.py: the type checker holds them to the signatures there.
+    # Which surrogate offers which ability of mfopt/hooks/: the type checker holds them to the signatures there.
     from mfopt.hooks import (
         CouplesFidelities,
         DescribesOptions,

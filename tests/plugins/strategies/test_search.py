@@ -48,7 +48,7 @@ def test_on_a_finite_set_the_maximum_is_exact_the_first_of_equals_and_never_aske
 @pytest.mark.parametrize("chunk", [1, 97, 5000])
 def test_the_size_of_the_chunks_does_not_matter(chunk, monkeypatch):
     points = FiniteSet(np.random.default_rng(0).random((1001, 2))).points
-    monkeypatch.setattr(hooks, "CHUNK", chunk)
+    monkeypatch.setattr(hooks.acquisitions, "CHUNK", chunk)
     assert hooks.with_defaults(Column()).argmax(points, None) == np.argmax(points[:, 0])
 
 

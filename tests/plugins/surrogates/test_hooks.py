@@ -1,4 +1,4 @@
-"""Which abilities of mfopt/hooks.py the built-in surrogates offer; the type checker compares the signatures."""
+"""Which abilities of mfopt/hooks/ the built-in surrogates offer; the type checker compares the signatures."""
 
 import pytest
 

@@ -1,0 +1,44 @@
+"""What a model, or a joint model of several fidelities, may offer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol, TypeAlias, runtime_checkable
+
+from mfopt.protocols import Array
+
+Rows: TypeAlias = tuple[Array, Array]  # points (n, dim) and their values (n,)
+
+
+@runtime_checkable
+class CalibratesFidelities(Protocol):
+    """A joint model whose cheap fidelities may each have a unit and a zero of their own."""
+
+    def calibrate(self) -> None:
+        """Learn these units and zeros, from the next fit on."""
+
+
+@runtime_checkable
+class TellsFactors(Protocol):
+    """A joint model that has calibrated its fidelities and tells their units."""
+
+    @property
+    def factors(self) -> Array:
+        """By how much each fidelity varies more than the target, (K,), negative for one that falls where it rises."""
+
+
+@runtime_checkable
+class KeepsFit(Protocol):
+    """A model, or a joint model, that can be put back into the state in which it was, from its rows.
+
+    Strategies of mfopt that offer KeepsState ask it of their models; rows are (u, y) per fidelity, one for a Model.
+    """
+
+    def state(self) -> Mapping[str, Any] | None:
+        """What it has learnt, and in which steps it was given its rows where that matters; plain, without the rows.
+
+        None where it cannot be told just now.
+        """
+
+    def restore(self, state: Mapping[str, Any], rows: Sequence[Rows]) -> None:
+        """Be as the model was that told this state of itself, with these rows; a ValueError for what is no state."""
