@@ -7,7 +7,7 @@ sides. docs/write-a-plugin.md lists all of them from these files. The names are 
     of a domain        HasBlocks, SnapsPoints, NamesValues, NamesArguments
     of a surrogate     TiesScales, VariesLearning, FusesBounds, SharesKernel, SoftensValues
     of a surrogate     CouplesFidelities, ModelsJointly
-    of a model         CalibratesFidelities, TellsFactors, KeepsFit
+    of a model         CalibratesFidelities, TellsFactors, DoubtsFit, KeepsFit
     of an acquisition  HasPieces, KeepsRecurring, CountsRows, FindsArgmax; `with_defaults` adds what is missing
     of a strategy      KnowsExhaustion, PredictsValues, KeepsState, FollowsTheorem, PrefersSurrogate
     of any plugin      DescribesOptions
@@ -37,6 +37,7 @@ from mfopt.hooks.domains import (
 )
 from mfopt.hooks.models import (
     CalibratesFidelities,
+    DoubtsFit,
     KeepsFit,
     Rows,
     TellsFactors,
@@ -78,6 +79,7 @@ __all__ = [
     "CountsRows",
     "CouplesFidelities",
     "DescribesOptions",
+    "DoubtsFit",
     "Estimate",
     "FindsArgmax",
     "FollowsTheorem",

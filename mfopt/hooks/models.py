@@ -28,6 +28,20 @@ class TellsFactors(Protocol):
 
 
 @runtime_checkable
+class DoubtsFit(Protocol):
+    """A joint model that can be doubted: what it has learnt may be wrong where nobody has looked.
+
+    mf-gp-ucb asks for it where the bounds promise nothing more.
+    """
+
+    def doubt(self) -> None:
+        """From now on be less sure far from the rows. Rows may come and go meanwhile; `fit` is not called."""
+
+    def believe(self) -> None:
+        """Be as without doubt again, to the bit."""
+
+
+@runtime_checkable
 class KeepsFit(Protocol):
     """A model, or a joint model, that can be put back into the state in which it was, from its rows.
 

@@ -19,6 +19,7 @@ from mfopt.checks import show
 from mfopt.hooks import (
     CalibratesFidelities,
     CouplesFidelities,
+    DoubtsFit,
     FullAcquisition,
     FusesBounds,
     HowToLearn,
@@ -189,6 +190,14 @@ class _WithFactors(GuardedJoint):
         return self._culprit.numbers("the factors of a joint model", factors, (len(self.models),))
 
 
+class _Doubting(GuardedJoint):
+    def doubt(self) -> None:
+        self._culprit.call("doubt", self._inner.doubt)
+
+    def believe(self) -> None:
+        self._culprit.call("believe", self._inner.believe)
+
+
 class _Covariant(GuardedJoint):
     def covariance(self, u: Array, k: int, other: int) -> Array:
         answer = self._culprit.call("covariance", self._inner.covariance, np.array(u), k, other)
@@ -201,7 +210,12 @@ class _Covariant(GuardedJoint):
         return value, self._culprit.numbers("the gradient of a covariance", slope, u.shape)
 
 
-_JOINT_ABILITIES = ((CalibratesFidelities, _Calibrated), (TellsFactors, _WithFactors), (CovariantModel, _Covariant))
+_JOINT_ABILITIES = (
+    (CalibratesFidelities, _Calibrated),
+    (TellsFactors, _WithFactors),
+    (DoubtsFit, _Doubting),
+    (CovariantModel, _Covariant),
+)
 
 
 def guard_joint(joint: Any, culprit: Culprit, caller: Culprit, dim: int, count: int) -> GuardedJoint:

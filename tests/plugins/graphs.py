@@ -13,7 +13,7 @@ from mfopt_plugins.method.observations import Told
 from mfopt_plugins.surrogates.ar1.model import JointGP
 
 # What is remembered to save time: results do not depend on it.
-CACHES = {"_level", "_levels", "_grid", "_believed", "_nearest_row", "_stands_for"}
+CACHES = {"_level", "levels", "_grid", "_believed", "_nearest_row", "_stands_for"}
 _LEAVES = (str, bytes, int, float, bool, type(None), type, FunctionType, BuiltinFunctionType, np.generic)
 
 

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.random import Generator
 
-from mfopt.hooks import FullAcquisition, FusesBounds, Rows, TellsFactors, joint_model
+from mfopt.hooks import DoubtsFit, FullAcquisition, FusesBounds, Rows, TellsFactors, joint_model
 from mfopt.protocols import Array, JointModel, Query, Surrogate
 from mfopt_plugins.method.fitting import Learning, choose_learning, restore_models, tell_models
 from mfopt_plugins.method.kept import Kept, count, fields, finite, many, mapping, maybe
@@ -242,6 +242,19 @@ class FidelityModels:
             for model, n in zip(self.models, before, strict=True):
                 if model.n > n:
                     model.truncate(n)
+
+    @contextmanager
+    def doubt(self) -> Iterator[bool]:
+        """Within, the models are less sure of what they have learnt; False where they cannot be."""
+        joint: object = self.joint
+        if not isinstance(joint, DoubtsFit):
+            yield False
+            return
+        joint.doubt()
+        try:
+            yield True
+        finally:
+            joint.believe()
 
     def at(self, u: Array) -> tuple[Array, Array]:
         """Means and standard deviations (K,) of all models at one point."""

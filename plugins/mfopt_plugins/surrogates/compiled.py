@@ -64,12 +64,12 @@ class CompiledModel(GPModel[mfopt_core.GP]):
 class CompiledCoupledGP(CoupledGP[mfopt_core.GP]):
     """A coupled process over mfopt_core.GP."""
 
-    _levels: list[mfopt_core.Level] | None = None
-
     def level(self, k: int) -> mfopt_core.Level:
         """Fidelity k of the process, in its own unit and with its own zero."""
-        if self._levels is None or self._levels[0].gp is not self.gp:
+        process = self._process
+        if not process.levels or process.levels[0].gp is not process.gp:
             a, b = self.calibration.a, self.calibration.b
             codes = [self.encode(np.zeros((1, 0)), j)[0] for j in range(len(self.models))]
-            self._levels = [mfopt_core.Level(self.gp, code, a[j], b[j]) for j, code in enumerate(codes)]
-        return self._levels[k]
+            process.levels = [mfopt_core.Level(process.gp, code, a[j], b[j]) for j, code in enumerate(codes)]
+        level: mfopt_core.Level = process.levels[k]
+        return level

@@ -35,7 +35,7 @@ def test_without_doubt_it_does():
 def test_refinements_in_vain_make_room_for_other_places():
     doubt, looks = Doubt(), []
     for best in (1.0, 1.5, 1.5, 1.5, 1.6, 1.6):
-        doubt.refine(best, spread=1.0)
+        doubt.refine(best, spread=1.0, costs=[1.0])
         looks.append(doubt.looks)
     assert looks == [1, 1, 2, 4, 1, 2]
 

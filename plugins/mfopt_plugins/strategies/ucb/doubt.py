@@ -5,14 +5,16 @@ find. If they are right, a target query at x_t gains next to nothing; if one of 
 So the target is asked by turns
 
     to refine, where its own mean is best, and
-    elsewhere, at the maximum of φ with β multiplied by 4, up to three times, until it promises something.
+    elsewhere, at the maximum of φ under models that are less sure of what they have learnt (hooks.DoubtsFit), and with
+    β multiplied by 4, up to three times, until it promises something.
 
-With one fidelity a refinement that gains nothing calls for more queries elsewhere before the next: one, two, four...
-With several the cheap fidelities do that, with CHEAP queries at most: a target query elsewhere ends the look.
+A refinement that gains nothing calls for more queries elsewhere before the next: one, two, four... with one fidelity.
+With several the cheap ones look, CHEAP times at first; a target query elsewhere ends the look.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from mfopt_plugins.method.kept import Kept, count, fields, maybe, number
@@ -20,6 +22,7 @@ from mfopt_plugins.method.kept import Kept, count, fields, maybe, number
 SETTLED = 1e-4  # of the spread: gains below it are refinements
 FACTOR, STEPS = 4.0, 3  # by which doubt raises β, and how often at most
 CHEAP = 10  # queries elsewhere before the next refinement, with several fidelities
+DOUBLED = 4  # how often that number is doubled at most: every row makes all later asks slower
 
 
 @dataclass
@@ -32,9 +35,15 @@ class Doubt(Kept):
     _vain: int = 0  # refinements in a row before which the best value had not risen
     _before: float | None = None  # the best value when a refinement was last asked for
 
-    def refine(self, best: float, spread: float) -> None:
-        """Note a refinement of this best value, with one fidelity."""
+    def refine(self, best: float, spread: float, costs: Sequence[float]) -> None:
+        """Note a refinement of this best value, and how many queries elsewhere are to follow.
+
+        With several fidelities these cost no more than the refinement where they are the cheapest.
+        """
         gained = self._before is None or best - self._before > SETTLED * spread
         self._vain = 0 if gained else self._vain + 1
         self._before = best
-        self.looks = 2**self._vain
+        if len(costs) == 1:
+            self.looks = 2**self._vain
+        else:
+            self.looks = max(CHEAP, min(CHEAP * 2 ** min(self._vain, DOUBLED), int(costs[-1] / costs[0])))

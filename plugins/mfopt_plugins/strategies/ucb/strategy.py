@@ -42,7 +42,7 @@ from mfopt_plugins.strategies.base.cycle import Cycle, Part, incumbent
 from mfopt_plugins.strategies.base.risk import Risk
 from mfopt_plugins.strategies.ucb.affine import Affine
 from mfopt_plugins.strategies.ucb.departures import Departures
-from mfopt_plugins.strategies.ucb.doubt import CHEAP, FACTOR, SETTLED, STEPS, Doubt
+from mfopt_plugins.strategies.ucb.doubt import FACTOR, SETTLED, STEPS, Doubt
 from mfopt_plugins.strategies.ucb.hedge import ALONE, Hedge
 from mfopt_plugins.strategies.ucb.options import UCBOptions
 from mfopt_plugins.strategies.ucb.schedule import CALM, Constants, Given, Practical, Schedule, Share, Theory
@@ -307,9 +307,7 @@ class UCBStrategy(_Learner):
             bound = self._bound(self._bounding_positions(), 0.0)
             return "last target query", turn, self._ask_target(bound, turn, text, CAUTION)
         if doubt is not None and kind == "ucb":
-            doubt.looks = CHEAP
-            if self._top == 0:
-                doubt.refine(incumbent(self._models, ()) or 0.0, self._spread())
+            doubt.refine(incumbent(self._models, ()) or 0.0, self._spread(), self._costs)
             text = "the bounds promise next to nothing: refine where the target's mean is best"
             return "refinement", turn, self._ask_target(self._bound([self._top], 0.0), turn, text)
         return kind, turn, choice
@@ -343,12 +341,16 @@ class UCBStrategy(_Learner):
         return choice
 
     def _look_elsewhere(self, turn: _Turn) -> tuple[_Turn, _Choice]:
-        """A turn with β so large that the bounds promise something, and what it chooses."""
-        for _ in range(STEPS):
-            turn = replace(turn, beta=FACTOR * turn.beta)
+        """A turn in doubt, with β so large that the bounds promise something, and what it chooses."""
+        with self._models.doubt() as doubted:
+            if not doubted:  # then the bounds are those that promise nothing
+                turn = replace(turn, beta=FACTOR * turn.beta)
             choice = self._explore(turn)
-            if not self._is_settled(choice):
-                break
+            for _ in range(STEPS - (not doubted)):
+                if not self._is_settled(choice):
+                    break
+                turn = replace(turn, beta=FACTOR * turn.beta)
+                choice = self._explore(turn)
         return turn, choice
 
     def _ask_target(self, bound: FullAcquisition, turn: _Turn, text: str, hope: float | None = None) -> _Choice:

@@ -13,6 +13,7 @@ The paper conditions each fidelity on its own values alone; docs/defaults.md say
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import groupby
 from typing import Any, Generic
 
@@ -56,6 +57,9 @@ class CoupledGP(Generic[Process]):
         self._searched = 0  # rows when the search last started from the centre of the priors too
         self._rows = [(np.empty((0, dim)), np.empty(0)) for _ in noises]
         self._process = self._make_prior()
+        self._longest = self._process.hyper.kernel.lengthscale  # the centres of the priors, or what is given
+        self._doubting: CoupledProcess[Process] | None = None  # the process in doubt, where there was any
+        self._sure: CoupledProcess[Process] | None = None  # while it is in use, the other
         self.models: Sequence[CoupledModel[Process]] = [CoupledModel(self, k) for k in range(len(noises))]
 
     def calibrate(self) -> None:
@@ -77,7 +81,7 @@ class CoupledGP(Generic[Process]):
         before, self._rows = self._rows, [(np.array(u), np.array(y)) for u, y in rows]
         counts = [len(y) for _, y in rows]
         if not any(counts):
-            self._process = self._make_prior()
+            self._process, self._doubting = self._make_prior(), None
             return
         guess = Calibration.guess(self._rows) if self._calibrated else Calibration.none(len(rows))
         moved = guess.undo(self._rows)
@@ -95,7 +99,32 @@ class CoupledGP(Generic[Process]):
         self._learnt, self._inverse = True, found.inverse
         if found.gain > NOTHING or not all(map(is_start, before, self._rows)):
             self._process = self._make_process(unpack(layout, found.theta, self._signs), standard, guess)
+            self._doubting = None
         self._process.follow(self._rows)
+
+    def doubt(self) -> None:
+        """From now on no length-scale, of a coordinate or of a step, is longer than the centre of its prior.
+
+        Values that crowd at one maximum say that some coordinates do not matter, and that fidelities differ by their
+        units alone. Both may hold nowhere else.
+        """
+        if self._doubting is None:
+            self._doubting = self._make_doubting()
+        self._sure, self._process = self._process, self._doubting
+        self._process.follow(self._rows)
+
+    def believe(self) -> None:
+        """Be as before `doubt` again."""
+        sure, self._sure = self._sure, None
+        if sure is not None:
+            self._process = sure
+            self._process.follow(self._rows)
+
+    def _make_doubting(self) -> CoupledProcess[Process]:
+        """The process in doubt, without rows."""
+        hyper = self._process.hyper
+        shorter = np.minimum(hyper.kernel.lengthscale, self._longest)
+        return CoupledProcess(self._make, replace(hyper, kernel=replace(hyper.kernel, lengthscale=shorter)))
 
     def _pack_present(self, layout: Layout, standard: Standard, guess: Calibration) -> Array:
         """θ of the present process in these standard units after this guess."""
@@ -153,7 +182,9 @@ class CoupledGP(Generic[Process]):
     def truncate(self, k: int, n: int) -> None:
         """Forget all rows of fidelity k but the first n; hyper-parameters stay."""
         self._rows[k] = (self._rows[k][0][:n], self._rows[k][1][:n])
-        self._process.forget(k, n)
+        for process in (self._process, self._doubting, self._sure):
+            if process is not None:
+                process.forget(k, n)
         self._process.follow(self._rows)
 
     def refit(self, k: int, u: Array, y: Array, rng: np.random.Generator) -> None:
@@ -163,7 +194,8 @@ class CoupledGP(Generic[Process]):
     def state(self) -> dict[str, Any] | None:
         """What was learnt, and how the rows were added; None where that is not known."""
         process, hyper = self._process.state(), self._process.hyper
-        if process is None:
+        doubting = None if self._doubting is None else self._doubting.state()
+        if process is None or (doubting is None) != (self._doubting is None):
             return None
         return {
             "learnt": self._learnt,
@@ -172,11 +204,12 @@ class CoupledGP(Generic[Process]):
             "signs": self._signs.copy(),
             "hyper": hyper.state(),
             "process": process,
+            "doubting": doubting,
         }
 
     def restore(self, state: Mapping[str, Any], rows: Sequence[Rows]) -> None:
         """Be as another one was that told this state, with these rows, (u, y) per fidelity."""
-        given = mapping(state, "learnt", "inverse", "searched", "signs", "hyper", "process")
+        given = mapping(state, "learnt", "inverse", "searched", "signs", "hyper", "process", "doubting")
         hyper = CoupledHyper.read(given["hyper"], self._dim, len(self._noises))
         inverse, signs = maybe(array)(given["inverse"]), array(given["signs"])
         if signs.shape != self._signs.shape or (inverse is not None and inverse.ndim != 2):
@@ -187,6 +220,10 @@ class CoupledGP(Generic[Process]):
         self._inverse, self._signs = inverse, signs
         self._rows = [(np.array(u), np.array(y)) for u, y in rows]
         self._process.rebuild(given["process"], self._rows)
+        self._doubting = None
+        if given["doubting"] is not None:
+            self._doubting = self._make_doubting()
+            self._doubting.rebuild(given["doubting"], self._rows)
 
     def describe(self, k: int) -> Mapping[str, Any]:
         """Hyper-parameters in the unit of the target; `step` are the length-scales of the steps between fidelities.
@@ -283,6 +320,7 @@ class CoupledProcess(Generic[Process]):
         self.hyper = hyper
         self._make = make
         self.gp = make(hyper.kernel)
+        self.levels: Sequence[Any] = ()  # what a surrogate has made of its fidelities (compiled.py)
         self._order: list[int] = []  # the fidelity of each row of the process
         self._groups = Groups()
 

@@ -1,0 +1,102 @@
+"""Doubt with several fidelities: models that are less sure of what they have learnt, and how long a look is."""
+
+import copy
+
+import numpy as np
+import pytest
+
+from mfopt_plugins.strategies.ucb.doubt import CHEAP, Doubt
+from mfopt_plugins.surrogates.matern import Matern
+from mfopt_plugins.surrogates.se import SE
+from mfopt_plugins.surrogates.se_python import SEPython
+
+RNG = np.random.default_rng(7)
+POINTS = [RNG.random((n, 3)) for n in (20, 6)]
+ELSEWHERE = RNG.random((30, 3))
+
+
+def only_first(u):
+    """The second and the third coordinate do not matter where anybody has looked."""
+    return np.sin(5.0 * u[:, 0])
+
+
+def learnt(surrogate):
+    joint = surrogate.coupled(3, [None, None])
+    joint.fit([(u, only_first(u)) for u in POINTS], np.random.default_rng(1))
+    return joint
+
+
+def say(joint):
+    return [np.concatenate(model.posterior(ELSEWHERE)) for model in joint.models]
+
+
+@pytest.mark.parametrize("surrogate", [SE(), Matern(2.5), SEPython()])
+def test_in_doubt_no_length_scale_is_longer_than_the_centre_of_its_prior(surrogate):
+    joint = learnt(surrogate)
+    sure, before = joint.describe(1), say(joint)
+    assert max(sure["lengthscale"]) > 0.5 * np.sqrt(3)
+    assert sure["step"][0] > 4.0
+    joint.doubt()
+    doubted = joint.describe(1)
+    np.testing.assert_allclose(doubted["lengthscale"], np.minimum(sure["lengthscale"], 0.5 * np.sqrt(3)), rtol=1e-12)
+    np.testing.assert_allclose(doubted["step"], np.minimum(sure["step"], 4.0), rtol=1e-12)
+    assert {name: doubted[name] for name in ("scale", "noise", "mean", "factor", "shift")} == {
+        name: sure[name] for name in ("scale", "noise", "mean", "factor", "shift")
+    }
+    for told, once in zip(say(joint), before, strict=True):
+        assert (told[30:] > once[30:]).all()  # the variances
+    joint.believe()
+    assert np.array_equal(say(joint), before)
+
+
+def test_a_length_scale_that_is_given_is_not_doubted():
+    joint = learnt(SE(lengthscale=[0.3, 5.0, 5.0]))
+    joint.doubt()
+    np.testing.assert_allclose(joint.describe(0)["lengthscale"], [0.3, 5.0, 5.0], rtol=1e-12)
+
+
+def test_rows_that_come_and_go_in_doubt_are_those_of_both():
+    joint, other = learnt(SE()), learnt(SE())
+    joint.doubt()
+    u = RNG.random((4, 3))
+    joint.models[0].extend(u, only_first(u))
+    joint.models[0].truncate(22)
+    other.models[0].extend(u[:2], only_first(u[:2]))
+    inside = say(joint)
+    other.doubt()
+    np.testing.assert_allclose(inside, say(other), rtol=1e-9, atol=1e-12)
+    for one in (joint, other):
+        one.believe()
+    np.testing.assert_allclose(say(joint), say(other), rtol=1e-9, atol=1e-12)
+    joint.models[0].truncate(10)  # below what was there before the doubt
+    other.models[0].truncate(10)
+    for one in (joint, other):
+        one.doubt()
+    np.testing.assert_allclose(say(joint), say(other), rtol=1e-9, atol=1e-12)
+
+
+def test_the_state_keeps_the_process_in_doubt_to_the_bit():
+    joint = learnt(Matern(2.5))
+    joint.doubt()
+    joint.believe()
+    u = RNG.random((3, 3))
+    joint.models[1].extend(u, only_first(u))
+    joint.doubt()
+    said = say(joint)
+    joint.believe()
+    restored = Matern(2.5).coupled(3, [None, None])
+    extended = [POINTS[0], np.vstack([POINTS[1], u])]
+    restored.restore(copy.deepcopy(joint.state()), [(points, only_first(points)) for points in extended])
+    assert np.array_equal(say(restored), say(joint))
+    restored.doubt()
+    assert np.array_equal(say(restored), said)
+
+
+def test_looks_grow_with_refinements_in_vain_as_far_as_they_cost_no_more():
+    doubt, looks = Doubt(), []
+    for best in (1.0, 1.5, 1.5, 1.5, 1.5, 1.5, 1.5, 1.5, 1.6):
+        doubt.refine(best, spread=1.0, costs=[1.0, 10.0, 100.0])
+        looks.append(doubt.looks)
+    assert looks == [CHEAP, CHEAP, 20, 40, 80, 100, 100, 100, CHEAP]
+    doubt.refine(1.6, spread=1.0, costs=[1.0, 2.0])
+    assert doubt.looks == CHEAP
