@@ -7,6 +7,7 @@ cdef cnp.ndarray as_points(object x, Py_ssize_t d, str what)
 cdef cnp.ndarray as_matrix(object x, Py_ssize_t n, Py_ssize_t m, str what)
 cdef cnp.ndarray as_vector(object x, Py_ssize_t n, str what)
 cdef cnp.ndarray as_mask(object x, Py_ssize_t n, str what)
+cdef cnp.ndarray copy_mask(object x, Py_ssize_t n, Py_ssize_t d, str what)
 cdef cnp.ndarray copy_vector(object x, Py_ssize_t n, str what)
 cdef cnp.ndarray copy_indices(object x, str what)
 cdef Py_ssize_t as_integer(object value, str what) except? -1

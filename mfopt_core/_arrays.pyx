@@ -101,6 +101,17 @@ cdef cnp.ndarray as_mask(object x, Py_ssize_t n, str what):
     return a
 
 
+cdef cnp.ndarray copy_mask(object x, Py_ssize_t n, Py_ssize_t d, str what):
+    """x as an (n, d) array of booleans that nobody else writes to."""
+    given = np.asarray(x)
+    if given.dtype.kind != "b":
+        raise ValueError(f"{what} must be booleans, got an array of dtype {given.dtype}")
+    a = np.array(given, dtype=bool, order="C")
+    if np.shape(a) != (n, d):
+        raise ValueError(f"{what} must have shape ({n}, {d}), got shape {np.shape(a)}")
+    return a
+
+
 cdef cnp.ndarray copy_indices(object x, str what):
     """x as a (q,) array of Py_ssize_t that nobody else writes to. Their range is the caller's to check."""
     given = np.asarray(x)

@@ -27,6 +27,7 @@ cdef class Ascent:
     cdef Py_ssize_t pieces  # 0 before the first values
     cdef cnp.ndarray at, target, height, slope, inverse, weight, best, best_value, recent, step, promise, length
     cdef cnp.ndarray running, taken, stale
+    cdef cnp.ndarray free  # (k, d) booleans, or None
 
     cdef Py_ssize_t _check(self, Py_ssize_t q, cnp.ndarray h, cnp.ndarray g) except -1
     cdef void _give_up(self) noexcept

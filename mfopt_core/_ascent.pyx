@@ -15,7 +15,7 @@ cimport numpy as cnp
 from libc.math cimport INFINITY, fabs
 from libc.string cimport memcpy, memset
 
-from mfopt_core._arrays cimport as_number, as_points, as_reals, data
+from mfopt_core._arrays cimport as_number, as_points, as_reals, copy_mask, data
 from mfopt_core._memory cimport Scratch
 from mfopt_core._rows cimport mf_all_finite
 from mfopt_core._step cimport Model, Workspace, open_workspace, solve_step, update_inverse
@@ -38,9 +38,12 @@ cdef double HOPE_BY_PROMISE = 5.0, HOPE_BY_SPREAD = 0.005  # may still be gained
 
 @cython.final
 cdef class Ascent:
-    """Ascents from `starts` (k, d) in [0, 1]^d; `spread` is the range of values of interest: it says what matters."""
+    """Ascents from `starts` (k, d) in [0, 1]^d; `spread` is the range of values of interest: it says what matters.
 
-    def __cinit__(self, starts, spread):
+    `free` (k, d) marks the coordinates that each ascent may move; None: all.
+    """
+
+    def __cinit__(self, starts, spread, free=None):
         self.target = as_points(starts, 0, "starts").copy()
         self.spread = as_number(spread, "spread")
         if not self.spread > 0.0:
@@ -48,6 +51,8 @@ cdef class Ascent:
         self.k, self.d = self.target.shape[0], self.target.shape[1]
         if self.k == 0:
             raise ValueError("starts must hold at least one point, got none")
+        if free is not None:
+            self.free = copy_mask(free, self.k, self.d, "free")
         self.at = self.target.copy()
         self.best = self.target.copy()
         self.best_value = np.full(self.k, -INFINITY)
@@ -121,18 +126,24 @@ cdef class Ascent:
                 running[i] = 0
 
     cdef void _merge(self) noexcept:
-        """End every running ascent that is closer than MERGE to one with a better value."""
+        """End every running ascent that is closer than MERGE to one with a better value, and could get there."""
         cdef Py_ssize_t *running = <Py_ssize_t *>cnp.PyArray_DATA(self.running)
         cdef const double *at = data(self.at)
         cdef const double *value = data(self.best_value)
+        cdef const cnp.npy_bool *free = NULL
         cdef Py_ssize_t i, j, c
-        cdef double distance
+        cdef double distance, part
+        if self.free is not None:
+            free = <const cnp.npy_bool *>cnp.PyArray_DATA(self.free)
         for i in range(self.k):
             for j in range(self.k):
                 if running[i] and i != j and (value[j] > value[i] or (value[j] == value[i] and j < i)):
                     distance = 0.0
                     for c in range(self.d):
-                        distance = max(distance, fabs(at[i * self.d + c] - at[j * self.d + c]))
+                        part = fabs(at[i * self.d + c] - at[j * self.d + c])
+                        if part > 0.0 and free != NULL and not free[i * self.d + c]:
+                            part = INFINITY
+                        distance = part if part > distance else distance
                     if distance < MERGE:
                         running[i] = 0
 
@@ -153,6 +164,8 @@ cdef class Ascent:
             for m in range(self.pieces):
                 height[m] = heights[m * q + j]
                 memcpy(slope + m * self.d, slopes + (m * q + j) * self.d, self.d * sizeof(double))
+            if self.free is not None:
+                hold(self.pieces, self.d, <const cnp.npy_bool *>cnp.PyArray_DATA(self.free) + i * self.d, slope)
             j += 1
             self._take(&climb, height, slope, change, &work)
         return 0
@@ -249,6 +262,15 @@ cdef class Ascent:
             longest = fabs(target[c] - at[c]) if fabs(target[c] - at[c]) > longest else longest
         if longest < SHORTEST_STEP or not climb.promise[0] * length > GAIN * self.spread:
             climb.running[0] = 0
+
+
+cdef void hold(Py_ssize_t pieces, Py_ssize_t d, const cnp.npy_bool *free, double *slope) noexcept nogil:
+    """Slopes (pieces, d) of 0 in coordinates that are not free (d,): no step moves these."""
+    cdef Py_ssize_t m, c
+    for m in range(pieces):
+        for c in range(d):
+            if not free[c]:
+                slope[m * d + c] = 0.0
 
 
 cdef void shorten(Climb *climb, double value) noexcept nogil:

@@ -13,7 +13,7 @@ def ascend(
     function: Bound | Callable[[_Array], tuple[_Array, _Array]],
     starts: npt.ArrayLike,
     spread: float,
-    ended: bool = False,
+    free: npt.ArrayLike | None = None,
     rounds: int = 40,
     again: bool = True,
 ) -> tuple[_Array, _Array]: ...

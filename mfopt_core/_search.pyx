@@ -89,37 +89,41 @@ cdef bint is_close(Py_ssize_t d, const double *a, const double *b, double reach)
     return True
 
 
-def ascend(function, starts, spread, bint ended=False, rounds=40, bint again=True):
+def ascend(function, starts, spread, free=None, rounds=40, bint again=True):
     """Where ascents from `starts` (k, d) end, (k, d), and the values there, (k,).
 
     The function is a Bound, or gives the values (M, q) and gradients (M, q, d) of its pieces at points (q, d): −inf
-    where a point is infeasible. A coordinate in which all slopes are 0 stays as it is. There are at most `rounds`
-    evaluations. Ascents that cannot be expected to become the best are given up. `ended`: an earlier ascent has ended
-    at the first start, which stays there as a rival of the others. `again`: if the best has not settled, it is taken up
-    from there.
+    where a point is infeasible. `free` (k, d) marks the coordinates that each ascent may move; None: all. A start that
+    may not move at all is a rival of the others. A coordinate in which all slopes are 0 stays as it is. There are at
+    most `rounds` evaluations. Ascents that cannot be expected to become the best are given up. `again`: if the best has
+    not settled, it is taken up from there.
     """
     cdef Py_ssize_t most = as_integer(rounds, "rounds"), best, _
     cdef double least = SETTLED * as_number(spread, "spread")
     if most < 1:
         raise ValueError(f"rounds must be at least 1, got {most}")
-    ends, heights, settled = climb(function, starts, spread, ended, most)
+    if free is not None:  # looked at twice
+        free = np.array(free)
+    ends, heights, settled = climb(function, starts, spread, free, most)
     best = np.argmax(heights)
     for _ in range(AGAIN if again else 0):
         if settled[best]:
             break
-        end, height, still = climb(function, ends[best:best + 1], spread, False, most)
+        end, height, still = climb(
+            function, ends[best:best + 1], spread, None if free is None else free[best:best + 1], most
+        )
         if height[0] - heights[best] <= least:
             break
         ends[best], heights[best], settled[best] = end[0], height[0], still[0]
     return ends, heights
 
 
-cdef tuple climb(object function, object starts, object spread, bint ended, Py_ssize_t rounds):
+cdef tuple climb(object function, object starts, object spread, object free, Py_ssize_t rounds):
     """Where the ascents from `starts` end, the values there, and whether no step from there promised a gain."""
-    cdef Ascent ascent = Ascent(starts, spread)
+    cdef Ascent ascent = Ascent(starts, spread, free)
     cdef cnp.ndarray points, h, g
-    cdef Py_ssize_t k, levels
-    for k in range(rounds):
+    cdef Py_ssize_t _, levels
+    for _ in range(rounds):
         points = ascent.points()
         if len(points) == 0:
             break
@@ -131,8 +135,5 @@ cdef tuple climb(object function, object starts, object spread, bint ended, Py_s
             (<Bound>function).measure(points, data(h), data(g))
         else:
             heights, slopes = function(points)
-        if ended and k == 0 and np.ndim(slopes) == 3:
-            slopes = np.array(slopes)
-            slopes[:, :1] = 0.0  # ends it
         ascent.tell(heights, slopes)
     return ascent.result()

@@ -337,7 +337,7 @@ BOUND = Bound([Level(small())], 1.0, [0.0])
         lambda n: divide(BOUND, 2, n),
         lambda n: ascend(BOUND, [[0.5, n]], 1.0),
         lambda n: ascend(BOUND, [[0.5, 0.5]], n),
-        lambda n: ascend(BOUND, [[0.5, 0.5]], 1.0, False, n),
+        lambda n: ascend(BOUND, [[0.5, 0.5]], 1.0, None, n),
         lambda n: choose_apart([[0.5, n]], [0.0], 1, 0.1),
         lambda n: choose_apart([[0.5, 0.5]], [0.0], n, 0.1),
         lambda n: choose_apart([[0.5, 0.5]], [0.0], 1, n),

@@ -82,17 +82,53 @@ def test_fewer_rounds_get_less_far_and_more_never_lose(bound):
     np.testing.assert_array_equal(ascend(bound, starts, 1.0, rounds=1, again=False)[0], starts)
 
 
-def test_a_start_where_an_ascent_has_ended_stays(bound):
+def test_a_start_that_may_not_move_stays(bound):
     starts = np.random.default_rng(4).random((3, 3))
-    ends, heights = ascend(bound, starts, 1.0, ended=True, again=False)
+    free = np.array([[False] * 3, [True] * 3, [True] * 3])
+    ends, heights = ascend(bound, starts, 1.0, free, again=False)
     np.testing.assert_array_equal(ends[0], starts[0])
     assert heights[0] == bound(starts)[0]
     assert heights[1:].max() > bound(starts)[1:].max()
 
 
+def held_by_the_function(bound, starts, free):
+    """Ascents whose function returns slopes of 0 in coordinates that are not free; the starts differ in the first."""
+    masks = {start[0]: mask for start, mask in zip(starts, free, strict=True)}
+
+    def pieces(x):
+        heights, slopes = bound.pieces(x)
+        return heights, np.where([masks[point[0]] for point in x], slopes, 0.0)
+
+    return pieces
+
+
+def test_coordinates_that_are_not_free_stay_as_if_their_slopes_were_zero(bound):
+    rng = np.random.default_rng(5)
+    for k in (1, 2, 7):
+        starts, free = rng.random((k, 3)), rng.random((k, 3)) < 0.6
+        free[:, 0] = False
+        ends, heights = ascend(bound, starts, 1.0, free)
+        np.testing.assert_array_equal(ends[~free], starts[~free])
+        expected = ascend(held_by_the_function(bound, starts, free), starts, 1.0)
+        np.testing.assert_array_equal(ends, expected[0])
+        np.testing.assert_array_equal(heights, expected[1])
+        np.testing.assert_array_equal(ascend(bound.pieces, starts, 1.0, free)[0], ends)
+
+
+def test_ascents_that_cannot_meet_are_not_merged(bound):
+    starts = np.array([[0.500, 0.1, 0.9], [0.503, 0.1, 0.9]])
+    free = np.array([[False, True, True]] * 2)
+    alone = [ascend(bound, starts[i : i + 1], 1.0, free[:1])[1][0] for i in (0, 1)]
+    together = ascend(bound, starts, 1.0, free)[1]
+    np.testing.assert_allclose(together, alone, rtol=0, atol=1e-8)
+    merged = ascend(bound, starts, 1.0, np.ones_like(free), again=False)[1]
+    assert merged.min() < merged.max() - 1e-3
+
+
 def test_a_function_keeps_the_slopes_that_it_returned():
     slopes = np.ones((1, 2, 2))
-    ascend(lambda x: (x.sum(axis=1)[None], slopes[:, : len(x)]), [[0.1, 0.2], [0.3, 0.4]], 1.0, ended=True)
+    free = [[False, True], [True, True]]
+    ascend(lambda x: (x.sum(axis=1)[None], slopes[:, : len(x)]), [[0.1, 0.2], [0.3, 0.4]], 1.0, free)
     assert (slopes == 1.0).all()
 
 
@@ -109,5 +145,9 @@ def test_bad_arguments_are_refused(bound):
         choose_apart([[0.5]], [1.0, 2.0], 1, 0.1)
     with pytest.raises(ValueError, match="rounds must be at least 1, got 0"):
         ascend(bound, [[0.5] * 3], 1.0, rounds=0)
+    with pytest.raises(ValueError, match=r"free must have shape \(1, 3\), got shape \(3,\)"):
+        ascend(bound, [[0.5] * 3], 1.0, [True] * 3)
+    with pytest.raises(ValueError, match="free must be booleans, got an array of dtype float64"):
+        ascend(bound, [[0.5] * 3], 1.0, [[1.0] * 3])
     with pytest.raises(ValueError, match="spread must be positive"):
         ascend(bound, [[0.5] * 3], 0.0)

@@ -18,15 +18,17 @@ from mfopt.protocols import Array, BoolArray
 from mfopt_plugins.maximisers.polish import Pieces
 
 _TIMES = 12
-_STEP = 1e-3  # of a probe, in the cube
-_REACH = 4.0  # steps within which the boundary is looked for
-_PROBE_CUTS = 5
+_STEP = 5e-4  # of a probe, in the cube
+_REACH = 8.0  # steps within which the boundary is looked for
+_PROBE_CUTS = 6
+_FAR = 0.975  # of the reach: a boundary that is not met before is not met
 _DEPTHS = (1e-2, 1e-3, 1e-4, 1e-5)  # how far inside X an ascent along the boundary starts: it may be curved
 _END = 1e-5  # a coordinate so near the end of its interval is held there
 _PARTS = np.arange(1, 9) / 8  # into which an interval is cut at once
 _CUTS = 8
-_GAIN = 1e-7  # of the spread: less ends it
-_FLAT = 1e-4  # of the spread, per unit of the cube: a slope along the boundary that promises less than that
+_HALVES = 10
+_GAIN = 2e-7  # of the spread: less ends it
+_FLAT = 5e-4  # of the spread, per unit of the cube: a slope along the boundary that promises less than that
 
 
 def slide(
@@ -37,9 +39,8 @@ def slide(
     best, height = start, float(heights.min())
     for _ in range(_TIMES):
         slope = slopes[int(np.argmin(heights[:, 0])), 0]
-        # A coordinate at the end of its interval that would go beyond it is as good as fixed.
-        free = movable & ~((best <= 0.0) & (slope < 0.0)) & ~((best >= 1.0) & (slope > 0.0)) & (slope != 0.0)
-        normal = _find_normal(contains, best, np.where(free, slope, 0.0), free)
+        free = movable & (slope != 0.0)
+        normal = find_normal(contains, best, slope, free)
         if normal is None:
             break
         normal, kept = _hold(best, slope, normal, free)
@@ -80,6 +81,27 @@ def _push(contains: Callable[[Array], BoolArray], x: Array, normal: Array, reach
     return np.clip(x + low[:, None] * normal, 0.0, 1.0)
 
 
+def move_to_boundary(contains: Callable[[Array], BoolArray], x: Array, way: Array) -> Array:
+    """The rows of x moved along the way to the boundary of X: forwards those in X, backwards the others, at most by 1.
+
+    Rows from which X is not met are left out.
+    """
+    inside = contains(x)
+    low, high = np.where(inside, 0.0, -1.0), np.where(inside, 1.0, 0.0)
+    met = contains(_go(x, low, way))
+    x, low, high = x[met], low[met], high[met]
+    for _ in range(_HALVES if len(x) else 0):
+        middle = 0.5 * (low + high)
+        inside = contains(_go(x, middle, way))
+        low, high = np.where(inside, middle, low), np.where(inside, high, middle)
+    return _go(x, low, way)
+
+
+def _go(x: Array, t: Array, way: Array) -> Array:
+    """x + t·way, one t per row, in the cube."""
+    return np.asarray(np.clip(x + t[:, None] * way, 0.0, 1.0))
+
+
 def _leave(contains: Callable[[Array], BoolArray], x: Array, way: Array, low: Array, width: float, cuts: int) -> Array:
     """The largest t in low + [0, width] up to which x + t·way (one t per row of x) lies in X; width/8^cuts too small.
 
@@ -105,22 +127,32 @@ def _without(pieces: Pieces, normal: Array, free: BoolArray) -> Pieces:
     return projected
 
 
-def _find_normal(contains: Callable[[Array], BoolArray], x: Array, slope: Array, free: BoolArray) -> Array | None:
-    """The unit normal of the boundary near x, outwards; None where no boundary is met along the slope."""
+def find_normal(contains: Callable[[Array], BoolArray], x: Array, slope: Array, movable: BoolArray) -> Array | None:
+    """The unit normal of the boundary near x, outwards; None where no boundary is met along the slope.
+
+    Lines along the slope lie among coordinates that are away from the ends of their intervals, so that these are not
+    taken for the constraint's boundary; the others are only stepped along, inwards.
+    """
+    free = movable & (slope != 0.0)
     columns = np.flatnonzero(free)
-    size = float(np.linalg.norm(slope))
+    lead = free & (np.minimum(x, 1.0 - x) > _REACH * _STEP)
+    if not lead.any():
+        lead = free & ~((x <= 0.0) & (slope < 0.0)) & ~((x >= 1.0) & (slope > 0.0))
+    uphill = np.where(lead, slope, 0.0)
+    size = float(np.linalg.norm(uphill))
     if len(columns) < 2 or not size > 0.0:
         return None
+    uphill /= size
+    columns = columns[np.argsort(-np.abs(uphill[columns]), kind="stable")]
     basis = np.zeros((len(columns), len(x)))  # the first row along the slope, the others orthogonal to it
     square = np.eye(len(columns))
-    square[0] = slope[columns] / size
+    square[0] = uphill[columns]
     basis[:, columns] = np.linalg.qr(square.T)[0].T
-    uphill = slope / size
-    # Steps towards the inside of the cube, so that its own bounds are not taken for the constraint's.
     towards = np.where((0.5 - x) @ basis[1:].T < 0.0, -1.0, 1.0)
     probes = np.vstack([x, x + _STEP * towards[:, None] * basis[1:]])
-    low = _leave(contains, probes, uphill, np.full(len(probes), -_REACH * _STEP), 2.0 * _REACH * _STEP, _PROBE_CUTS)
-    if low[0] > (_REACH - 0.1) * _STEP:
+    reach = _REACH * _STEP
+    low = _leave(contains, probes, uphill, np.full(len(probes), -reach), 2.0 * reach, _PROBE_CUTS)
+    if low[0] > _FAR * reach:
         return None
     tilt = (low[1:] - low[0]) / _STEP * towards
     normal = uphill - tilt @ basis[1:]

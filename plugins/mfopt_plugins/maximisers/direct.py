@@ -15,6 +15,7 @@ from mfopt_plugins.maximisers.polish import ROUNDS, polish
 _ALL_CORNERS = 7  # up to this dimension all 2^dim corners are looked at
 # Numbers of these times rows of the largest model: what it may cost.
 _EVALUATIONS, _ASCENTS, _ROUNDS = 3_000_000, 6_000, 120_000
+_LEAST = 300  # evaluations
 _LEAST_ROUNDS = 12  # of an ascent, however many rows there are
 _SEED = 0  # of the random points that join the candidates: the same at every ask, so that they can be remembered
 
@@ -22,7 +23,8 @@ _SEED = 0  # of the random points that join the candidates: the same at every as
 class Direct:
     """DIRECT (Jones et al. 1993; mfopt_core.Direct), every round one batched evaluation, then ascents.
 
-    budget   evaluations of the global search; by default 100 dim + 2t, at most 2000
+    budget   evaluations of the global search; by default 100 dim + 2t, at most 2000; where some parameters are
+             discrete, about 2250
     climbs   gradient ascents, run at once from the best candidates that are apart; by default 6 + dim
              Of both there are fewer (at least 300 and 3), and ascents are shorter, where the acquisition counts
              thousands of rows (hooks.CountsRows).
@@ -30,6 +32,9 @@ class Direct:
     A few random points of X join the candidates, so that an X too thin for the centres of rectangles has some, and so
     do corners, where no centre ever lies and where uncertainty, and with it an upper bound, often is largest. All these
     are the same points at every ask; an acquisition may remember what it finds out about them (hooks.KeepsRecurring).
+
+    Where some parameters are discrete there are such points only, and no DIRECT: its rectangles found no better starts
+    for the search over these parameters (mixed.py).
     """
 
     def __init__(self, budget: int | None = None, climbs: int | None = None) -> None:
@@ -50,13 +55,16 @@ class Direct:
             self._grid = Grid(domain)
         grid = self._grid
         rows, dim = max(1, full.rows), len(grid.blocks)
-        budget = self._budget or min(100 * dim + 2 * t, 2000, max(300, _EVALUATIONS // rows))
+        budget = self._budget or min(100 * dim + 2 * t, 2000, max(_LEAST, _EVALUATIONS // rows))
         climbs = self._climbs or min(6 + dim, max(3, _ASCENTS // rows))
+        if grid.mixed:
+            points = grid.scattered[: self._budget or max(_LEAST, _EVALUATIONS // rows)]
+            return refine(full, grid, points, full.recurring(points), climbs)
         points, values = _divide(full, grid, budget)
-        others = grid.scattered if grid.mixed else scatter(domain)
+        others = scatter(domain)
         points, values = np.vstack([points, others]), np.concatenate([values, full.recurring(others)])
         rounds = min(ROUNDS, max(_LEAST_ROUNDS, _ROUNDS // rows))
-        if not (grid.mixed or grid.constrained):
+        if not grid.constrained:
             found = polish(full, None, points, values, climbs, rounds)
             if domain.contains(found[None])[0]:
                 return found
@@ -64,24 +72,22 @@ class Direct:
 
 
 def _divide(acquisition: FullAcquisition, grid: Grid, budget: int) -> tuple[Array, Array]:
-    """DIRECT's centres in X and the values there; a bound of the core over a whole cube is evaluated in the core."""
+    """DIRECT's centres in a box and the values there; over a whole cube a bound of the core is evaluated there."""
     dim = len(grid.blocks)
-    if not (grid.mixed or grid.constrained):
+    if not grid.constrained:
         function = acquisition if isinstance(acquisition, mfopt_core.Bound) else acquisition.recurring
         return mfopt_core.divide(function, dim, budget)
-    placed: list[Array] = []
 
     def recurring(centres: Array) -> Array:
-        placed.append(grid.place(centres))
-        inside = grid.contains(placed[-1])
+        inside = grid.contains(centres)
         values = np.full(len(centres), -np.inf)
         if inside.any():
-            values[inside] = acquisition.recurring(placed[-1][inside])
+            values[inside] = acquisition.recurring(centres[inside])
         return values
 
-    _, values = mfopt_core.divide(recurring, dim, budget)
+    points, values = mfopt_core.divide(recurring, dim, budget)
     feasible = values > -np.inf
-    return np.vstack(placed)[feasible], values[feasible]
+    return points[feasible], values[feasible]
 
 
 def scatter(domain: Domain) -> Array:

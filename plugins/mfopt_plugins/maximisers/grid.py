@@ -20,11 +20,13 @@ import numpy.typing as npt
 
 from mfopt.hooks import SnapsPoints, blocks_of, place, row_keys
 from mfopt.protocols import Array, Block, BoolArray, Domain
+from mfopt_plugins.maximisers.moves import Pairs, step
 
 FEW = 16  # an ordered parameter with at most so many values is listed
 COMBINATIONS = 64  # of listed values: where there are no more, all of them are tried
+PAIRS = 400  # changes of two parameters at once, at most
 _PROBES = 256
-_SAMPLES, _CORNERS = 2000, 512
+_SAMPLES, _CORNERS = 2000, 256
 _FINE = 2**15
 _CELLS = 3  # of an interval
 _SCAN = np.linspace(0.0, 1.0, 6)  # values of a number that are tried together with a change of another parameter
@@ -43,6 +45,7 @@ class Grid:
         self._inside: dict[bytes, bool] = {}
         self._resting: dict[bytes, BoolArray] = {}
         self._conditional: list[Block] = []
+        self._pairs: Pairs | None = None
         self.listed = [block for block in self.blocks if _is_listed(block)]
         self.rounded: list[Block] = []
         self.real: list[Block] = []
@@ -143,15 +146,18 @@ class Grid:
         return np.array([self._resting[key] for key in keys])
 
     def cells(self, u: Array) -> list[bytes]:
-        """The part of the domain in which each point lies: its discrete values, and a third of each interval."""
+        """The part of the domain in which each point lies: its listed values, and a third of each interval."""
         coarse = u.copy()
-        columns = [block.start for block in self.real]
+        # With constraints one rounded value may lie in X and the next one not: each counts by itself.
+        columns = [block.start for block in self.real + ([] if self.constrained else self.rounded)]
         coarse[:, columns] = np.minimum(np.floor(_CELLS * u[:, columns]), _CELLS - 1)
         return row_keys(coarse)
 
     @cached_property
     def scattered(self) -> Array:
-        """Random points of X, and points with numbers at their ends, half of them with all ordered parameters there."""
+        """Random points of X, and points with numbers at their ends, half of them with all ordered parameters there; in
+        random order.
+        """
         rng = np.random.default_rng(_SEED)
         samples = self.domain.sample(_SAMPLES, rng)
         w = rng.random((_CORNERS, len(self.blocks)))
@@ -161,7 +167,7 @@ class Grid:
         ordered = [k for k, block in enumerate(self.blocks) if block.stop - block.start == 1]
         w[::2, ordered] = np.rint(w[::2, ordered])
         corners = self.place(w)
-        return np.vstack([samples, corners[self.domain.contains(corners)]])
+        return rng.permutation(np.vstack([samples, corners[self.domain.contains(corners)]]))
 
     def movable(self, v: Array, relaxed: bool) -> BoolArray:
         """Which coordinates of each row an ascent may move: numbers that are not at rest; `relaxed`: rounded too."""
@@ -209,22 +215,18 @@ class Grid:
             rows[:, j, :, block.start] = places
         return self.round(rows.reshape(-1, v.shape[1])).reshape(rows.shape)
 
-    def switch_pairs(self, v: Array, most: int, rng: np.random.Generator) -> Array:
-        """One row (1, dim) with two parameters changed at once; at most so many, drawn at random."""
+    def neighbours(self, v: Array) -> Array:
+        """One row (1, dim) with one or two rounded parameters changed to the values next to theirs."""
+        columns = [block.start for block in self.rounded]
+        return step(v, columns, [self._values(v, block)[0, :, 0] for block in self.rounded])
+
+    def switch_pairs(self, v: Array, most: int, turn: int) -> Array:
+        """One row (1, dim) with two parameters changed at once; at most so many, and others in another turn."""
         blocks = self.listed + self.rounded + self.real
         values = [self._values(v, block)[0] for block in blocks]
-        owner = np.repeat(np.arange(len(blocks)), [len(each) for each in values])
-        place = np.concatenate([np.arange(len(each)) for each in values])
-        one, other = np.triu_indices(len(owner), 1)
-        apart = np.flatnonzero(owner[one] != owner[other])
-        if len(apart) > most:
-            apart = rng.choice(apart, most, replace=False)
-        rows = np.repeat(v, len(apart), axis=0)
-        for change in (one[apart], other[apart]):
-            for k, block in enumerate(blocks):
-                changed = owner[change] == k
-                rows[changed, block.coordinates] = values[k][place[change[changed]]]
-        return rows
+        if self._pairs is None:
+            self._pairs = Pairs(blocks, [len(each) for each in values], self.domain.dim)
+        return self._pairs.change(v, values, most, turn)
 
     def _values(self, v: Array, block: Block) -> Array:
         """The values to which a parameter may be changed in each row, (q, number, width)."""

@@ -5,10 +5,13 @@
     2. The parameters of the best points are changed one at a time, discrete ones to all of their values (where all
        values have few combinations, to every combination), numbers to the tops of the line through the point, which
        is looked at more closely for the best point; and two parameters of the best point at once. Of what was
-       not visited, what is below the best by less than ascents have gained so far is ascended from as in step 1, then
-       once more with all discrete parameters at their values; and so on until nothing improves.
+       not visited, what is below the best by less than ascents have gained so far is ascended from as in step 1; and
+       so on until nothing improves.
     3. Where X has constraints, the ascents so far were short. The best points are ascended from to the end, and moved
        along the boundary (boundary.py).
+    4. The best point settles among its neighbours: integers with many values are changed to the next ones and the
+       numbers ascend once more; where X has constraints, every discrete parameter is changed while the numbers move to
+       the boundary. So until nothing improves.
 
 Step 2 costs an evaluation per value, the ascents a few evaluations with gradients each: those that cannot become the
 best end after a few steps.
@@ -16,28 +19,42 @@ best end after a few steps.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 import mfopt_core
 from mfopt.hooks import FullAcquisition, row_keys
 from mfopt.protocols import Array, BoolArray
-from mfopt_plugins.maximisers.boundary import slide
+from mfopt_plugins.maximisers.boundary import find_normal, move_to_boundary, slide
 from mfopt_plugins.maximisers.grid import Grid
-from mfopt_plugins.maximisers.polish import CLOSER, ROUNDS, Pieces, mask_outside, polish
+from mfopt_plugins.maximisers.polish import CLOSER, ROUNDS, Function, as_function, mask_outside, polish
 
 _ROUNDS = 12  # of step 2, at most
-_EXPANDED = 16  # points whose parameters are changed in a round
 _FAR = 0.5  # in some coordinate: between starts that are far apart
 _LINE, _FINE_LINE = np.linspace(0.0, 1.0, 7), np.linspace(0.0, 1.0, 33)  # places of a number that are looked at
 _SLIDES = 2  # points that are moved along the boundary of X
 _NEAR = 600  # candidates from which starts are chosen that need not be far apart
 _BEST = 1000  # candidates that are looked at: to start from, and to lend values to parameters at rest
-_PAIRS = 600  # changes of two parameters at once, at most
 _HOPE, _LEAST_HOPE = 0.3, 0.01  # of the spread: what an ascent from a changed point may gain, before any was made
 _ROUGH = 12  # evaluations of an ascent in steps 1 and 2 where X has constraints: at a boundary they take long
 _AT_ONCE = 100  # rows whose constraints are looked at
-_SEED = 0
+_SETTLES = 6  # rounds of step 4, at most
+_WORTH = 0.003  # of the spread: a neighbour that is worse by more is not moved along the boundary
 _GAIN = 1e-6  # of the spread: what is better by less is not worth an ascent
+
+
+class _Breadth(NamedTuple):
+    """How much a search looks at. Constraints end ascents early, so that more of them are needed."""
+
+    starts: int  # of step 1, twice so many times the number of ascents
+    climbs: int  # of step 2 at once, so many times that number
+    expanded: int  # points whose parameters are changed in a round
+    lines: int  # of these, whose numbers are changed too
+    pairs: int  # changes of two parameters at once
+
+
+_OPEN, _CONSTRAINED = _Breadth(1, 1, 12, 6, 400), _Breadth(4, 2, 24, 24, 1200)
 
 
 class MixedSearch:
@@ -46,7 +63,8 @@ class MixedSearch:
     def __init__(self, acquisition: FullAcquisition, grid: Grid, climbs: int, spread: float) -> None:
         self._acquisition = acquisition
         self._grid = grid
-        self._climbs = climbs
+        self._breadth = _CONSTRAINED if grid.constrained else _OPEN
+        self._starts, self._climbs = self._breadth.starts * climbs, self._breadth.climbs * climbs
         self._spread = spread
         self._visited: dict[bytes, float] = {}  # the best value known in each cell of the grid
 
@@ -56,8 +74,8 @@ class MixedSearch:
         order = np.argsort(-values, kind="stable")
         best = candidates[order[:_BEST]]
         # Starts near each other find the best place among good ones, starts far apart find the good ones.
-        near = best[mfopt_core.choose_apart(best[:_NEAR], values[order[:_NEAR]], self._climbs, CLOSER)]
-        far = best[mfopt_core.choose_apart(best, values[order[:_BEST]], self._climbs, _FAR)]
+        near = best[mfopt_core.choose_apart(best[:_NEAR], values[order[:_NEAR]], self._starts, CLOSER)]
+        far = best[mfopt_core.choose_apart(best, values[order[:_BEST]], self._starts, _FAR)]
         v = grid.fill(_distinct(np.vstack([near, far])), best)
         v, heights = self.ascend(v, relaxed=bool(grid.rounded))
         if not heights.max() >= values[order[0]]:  # rounding may lose
@@ -66,41 +84,109 @@ class MixedSearch:
         v, heights = self._exchange(v, heights)
         if grid.constrained:
             v, heights = self._slide(v, heights)
+        if grid.rounded or grid.constrained:
+            v, heights = self._settle(v, heights)
         return np.array(grid.point(v[int(np.argmax(heights))][None])[0])
 
     def _exchange(self, v: Array, heights: Array) -> tuple[Array, Array]:
         """Step 2."""
-        grid, expanded, paired = self._grid, set[int](), -1
-        rough = set(range(len(v))) if grid.rounded else set()  # since they were rounded, these may not be at a maximum
-        rng = np.random.default_rng(_SEED)
+        expanded, paired = set[int](), -1
         gained = -np.inf  # the most that an ascent from a changed point has gained
         hope = _HOPE * self._spread
-        for _ in range(_ROUNDS):
+        for turn in range(_ROUNDS):
             best = int(np.argmax(heights))
             worth = np.flatnonzero(heights >= heights[best] - 0.5 * hope)
-            top = worth[np.argsort(-heights[worth], kind="stable")[:_EXPANDED]].tolist()
+            top = worth[np.argsort(-heights[worth], kind="stable")[: self._breadth.expanded]].tolist()
             order = [i for i in top if i not in expanded]
-            if not order and best == paired:
+            better = paired < 0 or heights[best] > heights[paired] + _GAIN * self._spread
+            if not (order or better):
                 break
             expanded.update(order)
-            moved = [grid.switch(v[order]), self._find_tops(v[order], heights[order], _LINE)] if order else [v[:0]]
-            if best != paired:
-                one = slice(best, best + 1)
-                moved.append(self._find_tops(v[one], heights[one], _FINE_LINE))
-                if len(grid.blocks) > 1:
-                    moved.append(grid.switch_pairs(v[one], _PAIRS, rng))
-            paired = best
-            fresh, before = self._choose(np.vstack(moved), heights[best] - hope)
+            moved, tops = [self._change(v[order], heights[order])], v[:0]
+            if better:
+                paired, one = best, slice(best, best + 1)
+                tops = self._find_tops(v[one], heights[one], _FINE_LINE)
+                moved.append(self._grid.switch_pairs(v[one], self._breadth.pairs, turn))
+            known = 0 if self._grid.constrained else len(tops)  # tops outside X would crowd out all others
+            fresh, before = self._choose(np.vstack([tops, *moved]), known, heights[best] - hope)
             if len(fresh):
-                # The best point is a rival of the others, so that ascents which cannot reach it are given up.
-                starts = np.vstack([v[best], self._relax(fresh, before) if grid.rounded else fresh])
-                more, values = self.ascend(starts, relaxed=False, ended=best not in rough)
-                rough.discard(best)
-                v[best], heights[best] = more[0], values[0]
-                v, heights = np.vstack([v, more[1:]]), np.concatenate([heights, values[1:]])
-                gained = max(gained, float((values[1:] - before).max()))
+                more, values = self._climb(v[best], fresh, before)
+                v, heights = np.vstack([v, more]), np.concatenate([heights, values])
+                gained = max(gained, float((values - before).max()))
                 hope = min(hope, max(gained, _LEAST_HOPE * self._spread))
         return v, heights
+
+    def _change(self, v: Array, heights: Array) -> Array:
+        """These rows, which have these values, with one parameter changed."""
+        lines = self._breadth.lines
+        return np.vstack([self._grid.switch(v), self._find_tops(v[:lines], heights[:lines], _LINE)])
+
+    def _climb(self, best: Array, fresh: Array, before: Array) -> tuple[Array, Array]:
+        """Where ascents from the rows `fresh`, whose values are `before`, end, and the values there.
+
+        The best row is a rival of the others, so that ascents which cannot reach it are given up.
+        """
+        rounded = bool(self._grid.rounded)
+        more, values = self.ascend(np.vstack([best, fresh]), relaxed=rounded, ended=True)
+        more, values = more[1:], values[1:]
+        lost = values < before  # by rounding
+        more[lost], values[lost] = fresh[lost], before[lost]
+        if rounded and self._grid.constrained:  # rounding leaves the boundary
+            more, values = self.ascend(np.vstack([best, more]), relaxed=False, ended=True)
+            more, values = more[1:], values[1:]
+        return more, values
+
+    def _settle(self, v: Array, heights: Array) -> tuple[Array, Array]:
+        """Step 4: the best row, (1, dim), and its value, (1,)."""
+        if not self._grid.constrained:  # since they were rounded, the best need not be at a maximum
+            order = np.argsort(-heights, kind="stable")[: self._climbs]
+            order = order[heights[order] >= heights[order[0]] - _LEAST_HOPE * self._spread]
+            v, heights = self.ascend(v[order], relaxed=False)
+        best = int(np.argmax(heights))
+        v, height = v[best : best + 1], heights[best : best + 1]
+        for _ in range(_SETTLES):
+            near = self._find_near(v)
+            if len(near) == 0:
+                break
+            ends, values = self.ascend(np.vstack([v, near]), relaxed=False, ended=self._grid.constrained)
+            if self._grid.constrained:
+                worth = np.flatnonzero(values[1:] > height - _WORTH * self._spread) + 1
+                if len(worth) == 0:
+                    break
+                ends, values = self._slide(ends[worth], values[worth])
+            top = int(np.argmax(values))
+            gain = values[top] - height[0]
+            if gain > 0.0:
+                v, height = ends[top : top + 1], values[top : top + 1]
+            if not gain > _GAIN * self._spread:
+                break
+        return v, height
+
+    def _find_near(self, v: Array) -> Array:
+        """The best neighbours of a row (1, dim)."""
+        grid = self._grid
+        near = grid.neighbours(v)
+        if grid.constrained:
+            near = np.vstack([near, grid.switch(v)])
+            near = near[(near != v).any(axis=1)]
+            near = self._bring_back(v, near[_first_rows(grid.point(near))])
+        values = self._acquisition(grid.point(near)) if len(near) else np.empty(0)
+        return near[np.argsort(-values, kind="stable")[: self._climbs]]
+
+    def _bring_back(self, v: Array, near: Array) -> Array:
+        """These rows with their numbers at the boundary of X, on the way across it at the row v (1, dim); those that
+        are in X, where there is no such way.
+        """
+        grid = self._grid
+        u, free = grid.point(v)[0], grid.movable(v, relaxed=False)[0]
+        heights, slopes = self._acquisition.pieces(u[None])
+        slope = np.where(free, slopes[int(np.argmin(heights[:, 0])), 0], 0.0)
+        way = find_normal(self._contains, u, slope, free)
+        if way is None and slope.any():
+            way = slope / np.linalg.norm(slope)
+        if way is None:
+            return near[self._contains(grid.point(near))]
+        return move_to_boundary(lambda rows: self._contains(grid.point(rows)), near, way)
 
     def _find_tops(self, v: Array, heights: Array, line: Array) -> Array:
         """The rows with one number changed to where φ is higher than at the places of the line next to it.
@@ -128,53 +214,58 @@ class MixedSearch:
         np.put_along_axis(top, order, (along > padded[:, :, :-2]) & (along >= padded[:, :, 2:]), axis=2)
         return flat[top[:, :, :-1].ravel()]
 
-    def _relax(self, v: Array, values: Array) -> Array:
-        """Rows that ascents lead to which move rounded parameters too; those with these values that lose stay."""
-        ends, heights = self.ascend(v, relaxed=True)
-        return np.where((heights > values)[:, None], ends, v)
-
     def _slide(self, v: Array, heights: Array) -> tuple[Array, Array]:
         """Step 3."""
         order = np.argsort(-heights, kind="stable")[:_SLIDES]
         v, heights = self.ascend(v[order], relaxed=False, rounds=ROUNDS)
         u, movable = self._grid.point(v), self._grid.movable(v, relaxed=False)
+        pieces = mask_outside(self._acquisition, self._contains)
         for i in range(len(v)):
-            pieces = self._pieces(u[i : i + 1], movable[i : i + 1], relaxed=False)
             end, heights[i] = slide(pieces, self._contains, u[i], movable[i], self._spread)
             v[i] = np.where(movable[i], end, v[i])
         return v, heights
 
-    def _choose(self, moved: Array, least: float) -> tuple[Array, Array]:
-        """The best rows in X, at most one per cell: at least this good, and better than what is known of the cell;
-        and their values.
+    def _choose(self, moved: Array, tops: int, least: float) -> tuple[Array, Array]:
+        """The best rows in X that are at least this good, and their values: the first rows, so many, are tops; of the
+        others at most one per cell, and better than what is known of the cell.
         """
         u = self._grid.point(moved)
         first = _first_rows(u)
-        u, moved = u[first], moved[first]
+        u, moved, tops = u[first], moved[first], sum(i < tops for i in first[:tops])
         if len(u) == 0:
             return moved, np.empty(0)
         values = self._acquisition(u)
-        order = [i for i in np.argsort(-values, kind="stable").tolist() if values[i] >= least]
+        good = np.flatnonzero(values >= least)
+        order = good[np.argsort(-values[good], kind="stable")].tolist()
         chosen: list[int] = []
         for start in range(0, len(order), _AT_ONCE):  # constraints are slow: mostly the first are enough
             some = order[start : start + _AT_ONCE]
             for i, cell, inside in zip(some, self._grid.cells(u[some]), self._contains(u[some]).tolist(), strict=True):
-                if inside and values[i] > self._visited.get(cell, -np.inf) + _GAIN * self._spread:
-                    self._visited[cell] = float(values[i])
+                known = self._visited.get(cell, -np.inf)
+                if inside and (i < tops or values[i] > known + _GAIN * self._spread):
+                    self._visited[cell] = max(known, float(values[i]))
                     chosen.append(i)
                     if len(chosen) == self._climbs:
                         return moved[chosen], values[chosen]
         return moved[chosen], values[chosen]
 
     def ascend(self, v: Array, relaxed: bool, ended: bool = False, rounds: int | None = None) -> tuple[Array, Array]:
-        """Where ascents from these rows end, and the values of the points that they stand for; `ended` as in polish."""
+        """Where ascents from these rows end, and the values of the points that they stand for.
+
+        `ended`: the first row is at a maximum already. It stays there as a rival of the others.
+        """
         grid = self._grid
         rounds = rounds or (_ROUGH if grid.constrained else ROUNDS)
         u, movable, values = grid.point(v), grid.movable(v, relaxed), None
+        if ended:
+            movable[0] = False
         if movable.any():
-            pieces, again = self._pieces(u, movable, relaxed), rounds == ROUNDS
-            ends, values = mfopt_core.ascend(pieces, u, self._spread, ended, rounds, again)
-            v = grid.round(np.where(movable, ends, v))
+            ends, values = mfopt_core.ascend(
+                self._function(relaxed), u, self._spread, movable, rounds, rounds == ROUNDS
+            )
+            v = np.where(movable, ends, v)
+            if relaxed:
+                v = grid.round(v)
             u = grid.point(v)
         if values is None or relaxed:
             inside = self._contains(u)
@@ -184,27 +275,14 @@ class MixedSearch:
             self._visited[cell] = max(value, self._visited.get(cell, -np.inf))
         return v, values
 
-    def _pieces(self, u: Array, movable: BoolArray, relaxed: bool) -> Pieces:
-        """The acquisition with slopes of 0 where ascents from the points u may not move."""
-        grid = self._grid
-        rounded = [block.start for block in grid.rounded] if relaxed else []
-        columns = np.setdiff1d(grid.discrete, rounded)
-        alike = bool((movable == movable[0]).all())
-        masks: dict[bytes, BoolArray] = {}  # by the values of discrete parameters, which decide what is at rest
-        if not alike:
-            for key, mask in zip(row_keys(u, columns), movable, strict=True):
-                masks[key] = mask & masks.get(key, mask)
-
-        def pieces(points: Array) -> tuple[Array, Array]:
-            heights, slopes = self._acquisition.pieces(points)
-            if grid.constrained:
-                inside = self._contains(grid.point(grid.round(points)) if relaxed else points)
-                if not inside.all():
-                    heights[:, ~inside] = -np.inf
-            mask = movable[0] if alike else np.array([masks[key] for key in row_keys(points, columns)])
-            return heights, np.where(mask, slopes, 0.0)
-
-        return pieces
+    def _function(self, relaxed: bool) -> Function:
+        """What is ascended: `relaxed`, a point belongs to X if it does so with its rounded parameters rounded."""
+        grid, acquisition = self._grid, self._acquisition
+        if not grid.constrained:
+            return as_function(acquisition)
+        if not relaxed:
+            return mask_outside(acquisition, self._contains)
+        return mask_outside(acquisition, lambda points: self._contains(grid.point(grid.round(points))))
 
     def _contains(self, u: Array) -> BoolArray:
         """Which points of the grid lie in X."""

@@ -18,6 +18,7 @@ from mfopt.protocols import Array, BoolArray
 Contains: TypeAlias = Callable[[Array], BoolArray]
 # Values (K, q) and slopes (K, q, dim) of the K pieces at points (q, dim); −∞ where a point is outside X.
 Pieces: TypeAlias = Callable[[Array], tuple[Array, Array]]
+Function: TypeAlias = mfopt_core.Bound | Pieces  # of an ascent
 
 ROUNDS = 40  # batched evaluations, at most
 CLOSER = 0.1  # of two starts nearer than this (in every coordinate) only the better one is climbed from
@@ -41,14 +42,15 @@ def polish(
         return np.array(candidates[top])
 
     starts = candidates[mfopt_core.choose_apart(candidates, values, climbs, CLOSER)]
-    function: mfopt_core.Bound | Pieces
-    if contains is not None:
-        function = mask_outside(acquisition, contains)
-    else:  # a bound of the core is evaluated there
-        function = acquisition if isinstance(acquisition, mfopt_core.Bound) else acquisition.pieces
+    function = as_function(acquisition) if contains is None else mask_outside(acquisition, contains)
     ends, heights = mfopt_core.ascend(function, starts, spread, rounds=rounds, again=rounds == ROUNDS)
     best = int(np.argmax(heights))
     return np.array(ends[best] if heights[best] >= values[top] else candidates[top])
+
+
+def as_function(acquisition: FullAcquisition) -> Function:
+    """What ascents are given: a bound of the core is evaluated there."""
+    return acquisition if isinstance(acquisition, mfopt_core.Bound) else acquisition.pieces
 
 
 def mask_outside(acquisition: FullAcquisition, contains: Contains) -> Pieces:

@@ -110,6 +110,9 @@ class Arguments:
     def flag(self):
         return self.anything() if self.chance(0.03) else bool(self.chance(0.5))
 
+    def mask(self, n, d):
+        return self.dress(self.rng.random((n, d + self.chance(0.02))) < 0.6)
+
     def normals(self):
         kinds = [
             self.rng.standard_normal,

@@ -104,7 +104,7 @@ class Calls:
         elif kind == "Direct":
             self.world.search = Direct(draw.integer(4), draw.number(0.1))
         else:
-            self.world.ascent = Ascent(draw.points(), draw.number())
+            self.world.ascent = Ascent(draw.points(), draw.number(), draw.mask(3, D) if draw.chance(0.3) else None)
 
     def track(self):
         draw = self.draw
@@ -158,7 +158,8 @@ class Calls:
         elif kind == "ascend":
             starts = draw.rng.random((3, d)) if draw.chance(0.7) else draw.points()
             other = lambda x: (draw.numbers(len(x)), draw.points())  # noqa: E731
-            ascend(function if draw.chance(0.7) else other, starts, draw.number(), draw.flag(), draw.integer(9))
+            free = draw.mask(3, d) if draw.chance(0.5) else None
+            ascend(function if draw.chance(0.7) else other, starts, draw.number(), free, draw.integer(9))
         else:
             choose_apart(draw.points(), draw.numbers(6), draw.integer(5), draw.number())
 
@@ -188,7 +189,7 @@ class Calls:
         ascent, draw = self.world.ascent, self.draw
         points = self.on(ascent, "points")
         if len(points) == 0 or len(points) > 50:
-            self.world.ascent = Ascent(draw.rng.random((3, D)), 1.0)
+            self.world.ascent = Ascent(draw.rng.random((3, D)), 1.0, draw.mask(3, D) if draw.chance(0.5) else None)
             return
         pieces = int(draw.rng.integers(1, 3))
         heights = draw.rng.standard_normal((pieces, len(points))) * draw.choice([1.0, 1e-300, 1e300])

@@ -146,10 +146,37 @@ def test_points_of_the_grid_are_those_of_the_domain():
     assert np.array_equal(u, SPACE.snap(u))
     v = grid.fill(u, u[:50])
     assert np.array_equal(grid.point(v), u), "values of parameters at rest must not change the point"
-    for moved in (grid.switch(v[:5]), grid.switch_pairs(v[:1], 100, rng)):
+    for moved in (grid.switch(v[:5]), grid.switch_pairs(v[:1], 100, 0)):
         there = grid.point(moved)
         assert np.array_equal(there, SPACE.snap(there))
         assert len(np.unique(there, axis=0)) > 20
+
+
+def count_changes(grid, v, rows):
+    """By row, how many parameters differ from those of the row v (1, dim)."""
+    return sum((rows[:, block.coordinates] != v[:, block.coordinates]).any(axis=1).astype(int) for block in grid.blocks)
+
+
+def test_two_parameters_are_changed_at_once_and_others_in_another_turn():
+    grid = Grid(SPACE)
+    v = grid.fill(SPACE.sample(1, np.random.default_rng(1)), SPACE.sample(50, np.random.default_rng(2)))
+    turns = [grid.switch_pairs(v, 100, turn) for turn in (0, 1)]
+    for rows in turns:
+        changes = count_changes(grid, v, rows)
+        assert changes.max() == 2
+        assert (changes == 2).mean() > 0.4, "a change may be to the value that is there"
+    assert not np.array_equal(*turns)
+
+
+def test_the_neighbours_of_an_integer_are_the_next_ones():
+    space = mfopt.Space({"m": mfopt.Integer(1, 300), "n": mfopt.Integer(1, 5000, log=True), "x": (0.0, 1.0)})
+    grid = Grid(space)
+    v = space.encode(np.array([[17.0, 40.0, 0.3]]))
+    near = {tuple(np.rint(row[:2]).astype(int)) for row in space.decode(grid.neighbours(v))}
+    assert near == {(m, n) for m in (16, 17, 18) for n in (39, 40, 41)} - {(17, 40)}
+    end = space.encode(np.array([[1.0, 5000.0, 0.0]]))
+    first = {tuple(np.rint(row[:2]).astype(int)) for row in space.decode(grid.neighbours(end))}
+    assert first == {(2, 5000), (1, 4999), (2, 4999)}
 
 
 def test_a_search_moves_only_numbers_that_count():
