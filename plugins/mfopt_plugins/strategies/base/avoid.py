@@ -10,7 +10,7 @@ from mfopt.hooks import CHUNK, AcquisitionDefaults, SnapsPoints, blocks_of, with
 from mfopt.protocols import Acquisition, Array, BoolArray, Domain
 from mfopt_plugins.method.failures import FailureModel
 
-CAUTION = -0.3  # deviations by which the chance of failure of a query that must not fail is taken for higher
+CAUTION = -0.9  # deviations of the latent up to which a query that must not fail may be asked
 RADIUS = 0.05  # of the ball around a fresh failure, in units of √dim
 STEEP = 2.0  # of the penalty, per unit of the label above an even chance, in units of the depth
 _ROUND = 0.2  # labels by which the kink at an even chance is rounded
