@@ -30,6 +30,7 @@ ALIKE = 0.95  # coupling of failures from which a cheaper fidelity tells whether
 CHEAP = 0.3  # of λ_M: what it may cost
 _START = 2.0  # target queries that count as paid before the first, so that one failure is no large share
 _GROWTH, _FEW = 1.2, 12  # of the outcomes, before the choice is made again; up to a few at every one
+_BATCH = 32  # rows that are not worth a choice among them
 _LEARN, _KEEP = 100, 400  # rows that the choice is made from, and that the posterior is conditioned on, at most
 
 
@@ -158,26 +159,28 @@ class FailureModel:
         z = u @ metric.T
         r = cdist(z, belief.z)
         decay = np.exp(-r)
+        steps = None if slopes is None else decay / np.where(r > 0.0, r, np.inf)
         # The deviation is worth its cost only where it may matter.
         least = hope * np.sqrt(LINK if hope > 0.0 else VARIANCE + LINK)
         values = np.zeros((len(positions), len(u)))
         for i, k in enumerate(positions):
             mean = decay @ self._pull[k] + self._far[k]
-            near = np.flatnonzero(mean > least)
-            if len(near) == 0:
+            matters = mean > least
+            if not matters.any():
                 continue
+            near = slice(None) if len(u) <= _BATCH else matters
             mean, cross = mean[near], self._coupling[k] * (LEVEL + decay[near])
             half = cross @ belief.inverse
             var = np.maximum(VARIANCE - np.einsum("ij,ij->i", half, cross), 0.0) + LINK
             deviation = np.sqrt(var)
             values[i, near] = np.maximum(mean / deviation - hope, 0.0)
-            if slopes is None:
+            if slopes is None or steps is None:
                 continue
             # ∂ e^−r_i = −e^−r_i (z − z_i)/r_i, 0 at an outcome itself, and ∂var = −2 half · ∂cross
             part = belief.weights / deviation[:, None] + (mean / (var * deviation))[:, None] * half
-            part *= self._coupling[k] * decay[near] / np.where(r[near] > 0.0, r[near], np.inf)
+            part *= self._coupling[k] * steps[near]
             slope = (part @ belief.z - part.sum(axis=1)[:, None] * z[near]) @ metric
-            slopes[i, near] = np.where(values[i, near] > 0.0, 1.0, 0.0)[:, None] * slope
+            slopes[i, near] = (values[i, near] > 0.0)[:, None] * slope
         return values
 
     # ------------------------------------------------------------------------------------------------ outcomes
