@@ -133,17 +133,29 @@ class Crashes:
 
     def believe(self) -> Belief:
         """The posterior that the sites make."""
-        inverse, _ = _invert(self._covariance, self.sites.precision)
+        factor, root = self._factor()
+        half = solve_triangular(factor, np.diag(root), lower=True, check_finite=False)
+        inverse = half.T @ half
         weights = self.sites.shift - inverse @ (self._covariance @ self.sites.shift)
         return Belief(self._z, self._k, weights, inverse)
 
+    def _factor(self) -> tuple[Array, Array]:
+        """L and the diagonal of S^½."""
+        root = np.sqrt(self.sites.precision)
+        inner = root[:, None] * self._covariance * root
+        inner[np.diag_indices_from(inner)] += 1.0
+        return cholesky(inner, lower=True, overwrite_a=True, check_finite=False), root
+
     def _solve(self) -> None:
-        """Mean of h′ and variance at the outcomes."""
-        inverse, self._half_log_det = _invert(self._covariance, self.sites.precision)
+        """Mean of h′ and variance at the outcomes: with V = L⁻¹ S^½ K the covariance is K − Vᵀ V."""
+        factor, root = self._factor()
         part = self._covariance @ self.sites.shift
-        self._mean = part - self._covariance @ (inverse @ part)
-        var = VARIANCE - np.einsum("ij,ij->j", self._covariance, inverse @ self._covariance)
-        self._var = np.maximum(var, 1e-10)
+        right = np.column_stack([self._covariance, part]) * root[:, None]
+        right = solve_triangular(factor, right, lower=True, overwrite_b=True, check_finite=False)
+        half = right[:, :-1]
+        self._mean = part - half.T @ right[:, -1]
+        self._var = np.maximum(VARIANCE - np.einsum("ij,ij->j", half, half), 1e-10)
+        self._half_log_det = float(np.log(np.diag(factor)).sum())
 
     def _cavity(self) -> tuple[Array, Array]:
         """Mean of h′ and variance at each outcome, without its own site."""
@@ -171,13 +183,3 @@ class Crashes:
         precision, shift = curvature / rest, (slope + mean * curvature) / rest
         kept, old = 1.0 - step, self.sites
         self.sites = Sites(kept * old.precision + step * precision, kept * old.shift + step * shift)
-
-
-def _invert(covariance: Array, precision: Array) -> tuple[Array, float]:
-    """P, and half of log |I + S^½ K S^½|."""
-    root = np.sqrt(precision)
-    inner = root[:, None] * covariance * root
-    inner[np.diag_indices_from(inner)] += 1.0
-    factor = cholesky(inner, lower=True, check_finite=False)
-    half = solve_triangular(factor, np.diag(root), lower=True, check_finite=False)
-    return half.T @ half, float(np.log(np.diag(factor)).sum())

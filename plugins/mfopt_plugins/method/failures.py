@@ -31,7 +31,7 @@ CHEAP = 0.3  # of λ_M: what it may cost
 _START = 2.0  # target queries that count as paid before the first, so that one failure is no large share
 _GROWTH, _FEW = 1.2, 12  # of the outcomes, before the choice is made again; up to a few at every one
 _BATCH = 32  # rows that are not worth a choice among them
-_LEARN, _KEEP = 100, 400  # rows that the choice is made from, and that the posterior is conditioned on, at most
+_LEARN, _KEEP = 100, 200  # rows that the choice is made from, and that the posterior is conditioned on, at most
 
 
 class FailureModel:
@@ -66,7 +66,7 @@ class FailureModel:
             self._learnt = outcomes
             self._shape = learn(self._choose_outcomes(_LEARN), self._shape)
             self._condition()
-        elif self._seen == 0:
+        elif self._seen == 0 or len(self._outcomes) > _GROWTH * _KEEP:
             self._condition()
         else:
             self._extend()
