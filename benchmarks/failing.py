@@ -5,8 +5,10 @@
 Methods: the default strategy, told `failed`; the same, told the worst value so far in place of a failure; random
 search; Optuna's TPE and SMAC3 at the target alone, where they are installed (a failure is Optuna's FAIL, SMAC3's
 crash). Against each stands the regret of the default strategy on the same problem without failures, with the capital
-divided by 1.5. Results are recorded after every seed; with --keep those recorded before stay, so that methods can be
-measured one after the other, and in other environments.
+divided by 1.5. Regrets are compared by their medians over the seeds, in units of the deviation of f over X; below a
+thousandth they are equal, since the ratio of two such regrets says nothing about failures. Results are recorded after
+every seed; with --keep those recorded before stay, so that methods can be measured one after the other, and in other
+environments.
 """
 
 from __future__ import annotations

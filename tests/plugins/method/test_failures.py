@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from mfopt import Box
+from mfopt_plugins.method import crashes
 from mfopt_plugins.method.failures import FEAR, HOPE, FailureModel
 from mfopt_plugins.method.observations import Observations
 
@@ -120,6 +121,8 @@ def test_the_same_outcomes_are_not_learnt_from_twice():
 
 
 def test_outcomes_told_later_are_conditioned_on_as_if_all_were_told_at_once(monkeypatch):
+    monkeypatch.setattr(crashes, "_SETTLED", 1e-12)
+    monkeypatch.setattr(crashes, "_SWEEPS", 1000)
     points, costs = uniform(35, 2), (1.0, 10.0)
     seen = Observations(range(2), Box([(0.0, 1.0)] * 2))
     failures = FailureModel(seen, costs, 2)
@@ -127,9 +130,9 @@ def test_outcomes_told_later_are_conditioned_on_as_if_all_were_told_at_once(monk
         seen.add(u, i % 2, None if u[0] > 0.6 else 1.0)
         if seen.outcomes in (30, 31, 35):
             failures.update()  # numbers are chosen at 30, not again before 36
-    monkeypatch.setattr(FailureModel, "_choose", lambda self: self._theta)
+    monkeypatch.setattr("mfopt_plugins.method.failures.learn", lambda outcomes, shape: shape)
     whole = FailureModel(seen, costs, 2)
-    whole._theta = failures._theta
+    whole._shape = failures._shape
     whole.update()
     fresh = uniform(100, 2, seed=1)
     for k in (0, 1):

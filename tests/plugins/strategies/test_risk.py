@@ -61,6 +61,14 @@ def test_a_cheap_fidelity_that_fails_alone_is_skipped():
     assert opt.best.y > 1.9  # 2 at (1, 0.4), where the first fidelity always fails
 
 
+@pytest.mark.parametrize("seed", [0, 1])
+def test_a_value_is_not_checked_where_the_fidelity_below_is_known_to_fail(seed):
+    _, trials = run(lambda x, m: m == 0 and x[0] > 0.5, seed=seed)
+    assert all(
+        trial.reason.failure <= 0.5 for trial in trials if trial.reason.kind == "check of ζ" and trial.reason.failure
+    )
+
+
 def test_a_target_that_fails_alone_makes_cheap_queries_there_useless():
     opt, trials = run(lambda x, m: m == 1 and x[0] > 0.5, capital=300.0)
     cheap = [trial for trial in trials if trial.fidelity == 0 and trial.reason.kind != "initial design"]

@@ -10,17 +10,17 @@ from mfopt.hooks import CHUNK, AcquisitionDefaults, SnapsPoints, blocks_of, with
 from mfopt.protocols import Acquisition, Array, BoolArray, Domain
 from mfopt_plugins.method.failures import FailureModel
 
-CAUTION = -0.3  # deviations by which the chance of failure of a query that must not fail is taken for higher
+CAUTION = -0.9  # deviations of the latent up to which a query that must not fail may be asked
 RADIUS = 0.05  # of the ball around a fresh failure, in units of √dim
-STEEP = 2.0  # of the penalty, per unit of the label above an even chance, in units of the depth
-_ROUND = 0.2  # labels by which the kink at an even chance is rounded
+STEEP = 2.0  # of the penalty, per deviation of the latent above what is allowed, in units of the depth
+_ROUND = 0.2  # deviations by which the kink there is rounded
 
 
 class Avoiding(AcquisitionDefaults):
     """An acquisition that is lowered where evaluations at some `positions` are likely to fail (method/failures.py).
 
-    Where the chance of failure is below even, or not known well enough, it is not changed at all. Above, with the
-    excess e of the label, it is lowered by depth · STEEP · e, rounded near 0. `flukes` are recent failures that the
+    Where the chance of failure is no larger than is allowed just now, it is not changed at all. Above, with the excess
+    e of the latent behind it, it is lowered by depth · STEEP · e, rounded near 0. `flukes` are recent failures that the
     model takes for bad luck, with their age: a ball around each is lowered, too, which shrinks with its age.
     """
 

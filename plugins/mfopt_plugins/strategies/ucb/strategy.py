@@ -258,7 +258,7 @@ class UCBStrategy(_Learner):
         self._schedule.start(self._spread())
         t = view.t if self._manner.all_queries else self._clock.t
         turn = _Turn(view, pending, self._schedule.beta(t, self._is_alone_with_noise()))
-        check = self._checks.next(pending, lambda k: self._can_pay(k, view.remaining), turn.beta)
+        check = self._checks.next(pending, partial(self._can_check, view), turn.beta)
         if check is not None:
             self._clock.t -= 1  # a check belongs to the iteration that it checks
             return self._suggest(CHECK, turn, self._check(*check, turn))
@@ -283,6 +283,10 @@ class UCBStrategy(_Learner):
     def _is_alone_with_noise(self) -> bool:
         """Whether the only fidelity in use is noisy; where there are several the cheap ones explore."""
         return self._top == 0 and self._manner.noise_tests and self._models.noise_is_certain()
+
+    def _can_check(self, view: View, u: Array, k: int) -> bool:
+        """Whether a check at position k can be paid and is not likely to fail."""
+        return self._can_pay(k, view.remaining) and not self._failures.is_likely(u, k)
 
     def _check(self, u: Array, low: int, turn: _Turn) -> _Choice:
         text = f"fidelity {self._used[low + 1]} differed here from this one's mean by more than ζ"

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from math import sqrt
+from typing import TypeAlias
 
 import numpy as np
 
@@ -28,6 +29,8 @@ from mfopt_plugins.method.models import FidelityModels
 from mfopt_plugins.strategies.base.initial import InitialDesign
 from mfopt_plugins.strategies.ucb.affine import Affine
 from mfopt_plugins.strategies.ucb.zeta import ZetaRule
+
+Can: TypeAlias = Callable[[Array, int], bool]  # whether a query of a point at a position can be made
 
 
 class ZetaChecks(Kept):
@@ -67,18 +70,18 @@ class ZetaChecks(Kept):
             elif self._zeta.started and not of_design and self._is_off(u, k, seen, 0.0):
                 self._off.append((u, k - 1))
 
-    def next(self, pending: Sequence[Query], payable: Callable[[int], bool], beta: float) -> tuple[Array, int] | None:
+    def next(self, pending: Sequence[Query], can: Can, beta: float) -> tuple[Array, int] | None:
         """The point and the position where the next check is to be made; None when there is none."""
         while self._off:
             u, low = self._off.pop(0)
-            if self._can_ask(u, low, pending, payable):
+            if self._can_ask(u, low, pending, can):
                 return self._ask(u, low)
         while self._waiting:
             u, k, y, of_design = self._waiting.pop(0)
             widths = sqrt(beta) if of_design else 0.0
             seen = self._observations.see(u, k, y)
             off = seen is not None and self._is_off(u, k, seen, widths)
-            if off and self._can_ask(u, k - 1, pending, payable):
+            if off and self._can_ask(u, k - 1, pending, can):
                 return self._ask(u, k - 1)
         if self._watches_best:
             top = len(self._models.used) - 1
@@ -86,7 +89,7 @@ class ZetaChecks(Kept):
             best = int(np.argmax(values)) if len(values) else -1
             if best >= 0 and self._is_off(points[best], top, float(values[best]), sqrt(beta)):
                 u = points[best].copy()
-                if self._can_ask(u, top - 1, pending, payable):
+                if self._can_ask(u, top - 1, pending, can):
                     return self._ask(u, top - 1)
         return None
 
@@ -122,12 +125,12 @@ class ZetaChecks(Kept):
             difference -= NOISE_DEVIATIONS * sqrt(self._noise(k))
         return bool(max(difference, 0.0) > self._zeta.neighbour + widths * (abs(a[low]) * sigma[low]))
 
-    def _can_ask(self, u: Array, low: int, pending: Sequence[Query], payable: Callable[[int], bool]) -> bool:
-        """True if u has no value at position `low`, no earlier check there failed, and the budget covers the query."""
+    def _can_ask(self, u: Array, low: int, pending: Sequence[Query], can: Can) -> bool:
+        """True if u has no value at position `low`, no earlier check there failed, and the query can be made."""
         waits = [q.u for q in pending if q.fidelity == self._models.used[low]] + self._asked[low]
         if waits and self._observations.same(np.array(waits), u).any():
             return False
-        return self._observations.value(u, low) is None and payable(low)
+        return self._observations.value(u, low) is None and can(u, low)
 
     def _ask(self, u: Array, low: int) -> tuple[Array, int]:
         self._asked[low].append(u)
