@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 DEMO := $(if $(wildcard $(VENV)/ready),$(VENV),.venv-demo)
 PIP := -m pip --disable-pip-version-check install -q
 SOURCES := pyproject.toml setup.py $(wildcard mfopt_core/*.pyx mfopt_core/*.pxd mfopt_core/src/*)
-WORKERS := 2
+WORKERS ?= 2
 CALLS := 1000000
 PEERS := torch==2.13.0 botorch scikit-optimize optuna
 ARENA := run --group misleading --methods mf-gp-ucb gp-ei gp-ucb botorch-mes optuna-tpe --capital 20

@@ -1,5 +1,6 @@
 """`mfopt verify` replays a study, and says whether the asks recorded come out."""
 
+import contextlib
 import json
 import sqlite3
 
@@ -58,7 +59,7 @@ def test_what_comes_out_otherwise_is_told_with_exit_code_1(tmp_path, capsys, mon
 def test_a_state_that_is_not_that_of_the_run_is_told(path, capsys):
     from mfopt.storage import states
 
-    with sqlite3.connect(path) as connection:
+    with contextlib.closing(sqlite3.connect(path)) as connection, connection:
         for seq, stamp, state in connection.execute("SELECT seq, stamp, state FROM mfopt_states").fetchall():
             (before,) = connection.execute("SELECT crc FROM mfopt_events WHERE seq = ?", (seq,)).fetchone()
             other = state.replace('"started":true', '"started":false', 1)

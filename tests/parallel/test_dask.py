@@ -106,7 +106,8 @@ def test_workers_killed_in_the_middle_cost_nothing(client, tmp_path):
                 killed.append(len(opt.history))
 
     opt = mfopt.Optimizer(DOMAIN, [1.0], capital=24.0, rng=0, strategy="random")
-    result = run(opt, [once], executor=client, workers=2, callback=kill)
+    # Three at once on two workers: while a result is told one at least is still running, or about to.
+    result = run(opt, [once], executor=client, workers=3, callback=kill)
     assert len(killed) == 3
     assert result.success
     assert sorted(result.history.id.tolist()) == list(range(24))

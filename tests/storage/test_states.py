@@ -1,5 +1,6 @@
 """What a strategy has learnt is kept with the asks of a study; what is kept is used where it can be trusted."""
 
+import contextlib
 import sqlite3
 import warnings
 
@@ -48,7 +49,7 @@ def expected():
 
 
 def execute(path, sql, *parameters):
-    with sqlite3.connect(path) as connection:
+    with contextlib.closing(sqlite3.connect(path)) as connection, connection:
         return connection.execute(sql, parameters).fetchall()
 
 

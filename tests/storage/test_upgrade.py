@@ -1,5 +1,6 @@
 """Databases of older versions open, are brought up to date once, and go on."""
 
+import contextlib
 import sqlite3
 import threading
 from pathlib import Path
@@ -57,7 +58,7 @@ def version(storage):
 def raw_version(storage):
     """What the tables say, without opening them as a storage."""
     if storage.startswith("sqlite"):
-        with sqlite3.connect(storage.removeprefix("sqlite:///")) as connection:
+        with contextlib.closing(sqlite3.connect(storage.removeprefix("sqlite:///"))) as connection, connection:
             return connection.execute("SELECT version FROM mfopt_schema").fetchall()
     psycopg = pytest.importorskip("psycopg")
     with psycopg.connect(storage) as connection:
@@ -85,10 +86,10 @@ def test_an_old_study_opens_and_goes_on(old, made):
 
 def test_an_upgraded_database_has_the_tables_of_a_new_one(tmp_path):
     def tables(path):
-        with sqlite3.connect(path) as connection:
+        with contextlib.closing(sqlite3.connect(path)) as connection, connection:
             return sorted(connection.execute("SELECT type, name, tbl_name, sql FROM sqlite_master").fetchall())
 
-    with sqlite3.connect(tmp_path / "old.db", isolation_level=None) as connection:
+    with contextlib.closing(sqlite3.connect(tmp_path / "old.db", isolation_level=None)) as connection, connection:
         connection.executescript(DUMP)
     Study.open(tmp_path / "old.db").close()
     make(tmp_path / "new.db").close()

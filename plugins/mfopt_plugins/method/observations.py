@@ -109,9 +109,9 @@ class Told:
         return int(self._far[k][: self._size[k]].sum())
 
     def lowest(self, k: int) -> float:
-        """The lowest value at position k that does not lie far below the rest, as it was told; NaN without values."""
+        """The lowest value at position k that does not lie far below the rest, as it was told; NaN without any."""
         n = self._size[k]
-        return float(self._told[k][:n][~self._far[k][:n]].min()) if n else nan
+        return float(self._told[k][:n][~self._far[k][:n]].min()) if self.counts[k] else nan
 
     # ----------------------------------------------------------------------------------------------- state
 

@@ -10,7 +10,9 @@ Of few values it is hard to tell whether some lie far below. Another fidelity wi
 may: of some values the nearest of its own are within its range, while all others are more than HOLD ranges below
 theirs. As it may have a unit and a sign of its own, its values next to the former must take up TYPICAL of its range,
 and the latter must be HOLD times as deep as a straight line through the former leads to within that range; unless they
-are deeper than a unit explains.
+are deeper than a unit explains, or one and the same value where those of the other fidelity differ. Or it has values
+far below itself: those next to one of them that are as low lie far below, too. A first value that is deeper than a unit
+explains lies far below, until another one says that it is an offset.
 
 A function may well have peaks, so values far above are believed as long as nothing speaks against them, and those of
 the target always. The slope is SLOPE ranges of the rest over the diagonal of the unit cube; the lowest and the highest
@@ -26,12 +28,13 @@ from scipy.spatial.distance import cdist
 
 from mfopt.hooks import Rows
 from mfopt.protocols import Array, BoolArray
-from mfopt_plugins.method.tails import GAP, HOLD, Tail
+from mfopt_plugins.method.tails import GAP, HOLD, Tail, have_one_value
 
 SLOPE = 3.0
 AGREEING = 2  # values that must be within another fidelity's range before it tells which ones lie far below
 TYPICAL = 1.0 / 3.0  # of another fidelity's range: what values must take up to tell its unit
 UNITS = 100.0  # ranges of another fidelity: values that are deeper are not put down to its unit
+MOSTLY = 0.5  # of the range of a cheap fidelity: by how much its values must be refuted, so that the highest are wrong
 NEXT_TO = 0.01  # of the unit cube, in every coordinate: how close a value is that may refute another
 
 
@@ -62,11 +65,14 @@ class Outliers:
         changed = False
         for k, (u, y) in enumerate(rows):
             if self._suspect[k]:
-                changed |= self._low[k].judge(u, y, self._find_spread(k, rows), self._find_lowest(k, rows))
+                if self._low[k].judge(u, y, self._find_spread(k, rows), self._find_lowest(k, rows)):
+                    changed = True
+                    for j, (_, others) in enumerate(rows):  # what is open there may be known by this
+                        self._suspect[j] |= len(others) > 0 and not self._low[j].decided
                 self._suspect[k] = False
             if self._may_be_wrong(k, rows):
                 rest = ~self.find_far(k, y)
-                changed |= self._high[k].judge(u[rest], -y[rest])
+                changed |= self._high[k].judge(u[rest], -y[rest], level_gap=HOLD)
         return changed
 
     def find_far(self, k: int, y: Array) -> BoolArray:
@@ -100,26 +106,58 @@ class Outliers:
 
     def _find_lowest(self, k: int, rows: Sequence[Rows]) -> float | None:
         """The lowest of position k's values that do not lie far below those of another fidelity; None: all or none."""
-        u, y = rows[k]
         for j, (points, values) in enumerate(rows):
             if j == k or not self._low[j].decided:
                 continue
-            rest = ~self.find_far(j, values)
-            points, values = points[rest], values[rest]
-            if len(values) < len(y):  # asked where it is good, it knows less of the range than this fidelity itself
-                continue
-            others, size = values[np.argmin(cdist(u, points), axis=1)], float(np.ptp(values))
-            near, below = np.abs(y - others) <= size, y - others < -HOLD * size
-            if not ((near | below).all() and below.any() and near.sum() >= AGREEING):
-                continue
-            depth, rise, span = y[near].max() - y[below].max(), np.ptp(y[near]), np.ptp(others[near])
-            if depth > UNITS * size or (span > TYPICAL * size and depth > HOLD * size * rise / span):
-                return float(y[near].min())
+            far = self.find_far(j, values)
+            lowest = _find_above(rows[k], (points, values), far)
+            if lowest is None:
+                lowest = _find_within(rows[k], (points[~far], values[~far]))
+            if lowest is not None:
+                return lowest
         return None
 
     def _may_be_wrong(self, k: int, rows: Sequence[Rows]) -> bool:
         """Whether a higher fidelity says that values of position k are wrong by more than its own range explains."""
-        if self._refuted[k] == 0.0:
+        y = rows[k][1]
+        kept = y[~self.find_far(k, y)]
+        if len(kept) == 0 or self._refuted[k] <= MOSTLY * float(np.ptp(kept)):
             return False
-        higher = [y[self._find_rest(j, y)] for j, (_, y) in enumerate(rows) if j > k and len(y)]
-        return self._refuted[k] > GAP * max(float(np.ptp(y)) for y in higher)
+        higher = [y[self._find_rest(j, y)] for j, (_, y) in enumerate(rows) if j > k]
+        return self._refuted[k] > GAP * max((float(np.ptp(y)) for y in higher if len(y)), default=np.inf)
+
+
+def _find_above(row: Rows, other: Rows, far: BoolArray) -> float | None:
+    """The lowest value that is not next to a value of another fidelity that is `far` below, and as low; None: open."""
+    (u, y), (points, values) = row, other
+    if not far.any():
+        return None
+    low = far[np.argmin(cdist(u, points), axis=1)] & (y <= values[far].max())
+    if low.all() or not low.any():
+        return None
+    top, lowest = float(y.max()), float(y[~low].min())
+    return lowest if top - float(y[low].max()) > HOLD * (top - lowest) else None
+
+
+def _find_within(row: Rows, other: Rows) -> float | None:
+    """The lowest value within the range of another fidelity, where all others lie far below it; None: open.
+
+    Where all lie far below it is higher than any of them.
+    """
+    (u, y), (points, values) = row, other
+    if len(values) < len(y):  # asked where it is good, it knows less of the range than this fidelity itself
+        return None
+    others, size = values[np.argmin(cdist(u, points), axis=1)], float(np.ptp(values))
+    near, below = np.abs(y - others) <= size, y - others < -HOLD * size
+    if not ((near | below).all() and below.any()):
+        return None
+    told = len(np.unique(others[below])) > 1 and have_one_value(y[below])
+    if not near.any():  # an offset may explain that, but not that they are the same
+        certain = told or (have_one_value(y) and float((others - y).min()) > UNITS * size > 0.0)
+        return float((others - HOLD * size).min()) if certain else None
+    depth, rise, span = y[near].max() - y[below].max(), np.ptp(y[near]), np.ptp(others[near])
+    if near.sum() < AGREEING:  # one may be within that range by chance, whatever the unit
+        certain = told or depth > UNITS**2 * size
+    else:
+        certain = told or depth > UNITS * size or (span > TYPICAL * size and depth > HOLD * size * rise / span)
+    return float(y[near].min()) if certain else None

@@ -8,8 +8,14 @@ a cliff   the way from those values to the nearest of the rest is GAP times as s
 a fall    one of those values lies GAP times deeper than all parabolas from y₁ through one of the rest:
           y₁ − y > GAP |u − u₁|² max_i (y₁ − y_i)/|u_i − u₁|²
 
+or, for short, if there is a gap of GAP, of HOLD where another fidelity refutes most of it, and of HOLD times that other
+range, and what lies below it is
+
+level     one and the same value at SEVERAL points or more that are not close to each other, while the rest differs
+
 Those values are y_{j+1} and what is up to GAP times as deep; a is how many times as deep it is. Penalties hardly
-differ, while the values of a steep function do.
+differ, while the values of a steep function do. A function hardly has the same value at several points, and neither
+chance nor a steep way down explains that it does.
 
 Near a maximum in one dimension the chance that values are less than d below it grows like √d, so chance alone makes
 such a gap below n uniform points with a probability of CHANCE or less. Points that a method chose are not uniform: they
@@ -34,6 +40,7 @@ IntArray: TypeAlias = npt.NDArray[np.intp]
 
 GAP = 10.0  # by which the depth of values must jump, at least
 HOLD = 3.0  # the same for values that a gap keeps out
+SEVERAL = 3  # points at which the same value is no chance
 CHANCE = 1e-3
 ENOUGH = 8  # values without a gap that may be taken for all there is
 MOST = 200  # values from which a gap must be seen, unless all others have been found to have none
@@ -58,15 +65,21 @@ class Tail:
         # With a higher value the rest has a larger range, which may take in some of what lay far below.
         return not self.decided or y < self._lowest or (self.bottom > -np.inf and y > self._top)
 
-    def judge(self, u: Array, y: Array, spread: float = 0.0, known: float | None = None) -> bool:
+    def judge(
+        self, u: Array, y: Array, spread: float = 0.0, known: float | None = None, level_gap: float = GAP
+    ) -> bool:
         """Judge all values y told so far, at the points u; True if other values lie far below now.
 
         `spread` is the range of another fidelity that has more values. Where it is open what lies far below, `known` is
-        the lowest value of the rest, where something else tells.
+        the lowest value of the rest, where something else tells; if it is above all of them, there is no rest yet.
+        `level_gap` is what the gap above one value at several points must be.
         """
         before, self._top = self.bottom, float(y.max())
-        lowest = _find_lowest(u, y, self._lowest, spread, found=before > -np.inf)
+        lowest = _find_lowest(u, y, self._lowest, spread, level_gap, found=before > -np.inf)
         if lowest is None and known is not None:
+            if known > self._top and self._lowest == np.inf:
+                self.bottom = known
+                return self.bottom != before
             lowest = _take_in(y, known)
         self.decided = lowest is not None
         if lowest is not None:
@@ -75,7 +88,7 @@ class Tail:
         return self.bottom != before
 
 
-def _find_lowest(u: Array, y: Array, held: float, spread: float, found: bool) -> float | None:
+def _find_lowest(u: Array, y: Array, held: float, spread: float, level_gap: float, found: bool) -> float | None:
     """The lowest value of the rest, to which `held` belongs; None while that is open.
 
     `found` says whether values far below were found before.
@@ -83,21 +96,28 @@ def _find_lowest(u: Array, y: Array, held: float, spread: float, found: bool) ->
     limit = HOLD if found else GAP
     ratios, values = _find_gaps(y)
     depths = values[0] - values
-    gaps = np.flatnonzero((ratios > limit) & (values[1:-1] <= held) & (depths[2:] > limit * spread))
-    if len(gaps) == 0:  # the usual case
-        return float(values[-1]) if len(values) >= ENOUGH else None
-    kept = _thin(u[:MOST])
+    least = min(limit, level_gap)
+    gaps = np.flatnonzero((ratios > least) & (values[1:-1] <= held) & (depths[2:] > HOLD * spread))
+    kept = _thin(u[:MOST]) if len(gaps) else np.empty(0, dtype=np.intp)
+    is_open = False
     for j in gaps + 1:
         lowest = float(values[j])
         rest = kept[y[kept] >= lowest]
         far = np.flatnonzero((y < lowest) & (values[0] - y <= GAP * depths[j + 1]))[-MOST:]
+        if _is_level(u, y, rest, far):
+            return lowest
+        if ratios[j - 1] <= limit or depths[j + 1] <= limit * spread:
+            continue
+        is_open = True
         uneven = float(values[0] - y[far].min()) / depths[j + 1]
         n = len(np.unique(y[rest]))
         if n < 2 or (not found and ratios[j - 1] <= uneven * max(GAP, CHANCE ** (-2.0 / (n - 1)))):
             continue
         if _is_cliff(u, y, rest, far) and _falls(u, y, lowest, far):
             return lowest
-    return None if len(y) < MOST else float(values[-1])
+    if is_open:
+        return None if len(y) < MOST else float(values[-1])
+    return float(values[-1]) if len(values) >= ENOUGH else None  # the usual case: there is no gap
 
 
 def _take_in(y: Array, lowest: float) -> float:
@@ -116,6 +136,18 @@ def _find_gaps(y: Array) -> tuple[Array, Array]:
     values = np.concatenate([values[:1], values[values < values[:1] - ROUNDING * np.abs(values[:1])]])
     depths = values[:1] - values[1:]
     return depths[1:] / depths[:-1], values
+
+
+def have_one_value(y: Array) -> bool:
+    """Whether these values are the same, up to rounding."""
+    return bool(np.ptp(y) <= ROUNDING * np.abs(y).max())
+
+
+def _is_level(u: Array, y: Array, rest: IntArray, far: IntArray) -> bool:
+    """Whether the rows `far` have one value at SEVERAL points, while the values of most rows of the rest differ."""
+    if not have_one_value(y[far]) or 2 * len(np.unique(y[rest])) <= len(rest):
+        return False
+    return len(far) >= SEVERAL and len(_thin(u[far])) >= SEVERAL
 
 
 def _is_cliff(u: Array, y: Array, rest: IntArray, far: IntArray) -> bool:

@@ -21,6 +21,7 @@ Function: TypeAlias = Callable[[Array], tuple[float, Array]]  # value and gradie
 _FIRST_STEP, _LONGEST_STEP = 0.3, 1.5
 _ARMIJO = 1e-4
 _LEAST_SHRINK, _SHRINKS = 0.1, 12
+_HUGE = 1e150  # changes of slope whose squares overflow: they come from values of that size, and tell no curvature
 _FLAT = 1e-8  # cosine of step and change of slope below which they show no curvature
 
 
@@ -85,6 +86,8 @@ def _try(
 
 def _update(inverse: Array | None, s: Array, y: Array) -> Array | None:
     """BFGS: H ← (I − ρ s yᵀ) H (I − ρ y sᵀ) + ρ s sᵀ with ρ = 1/yᵀs; H as it is where no curvature is seen."""
+    if not np.abs(y).max() < _HUGE:
+        return inverse
     ys, yy = float(y @ s), float(y @ y)
     if not ys > _FLAT * np.sqrt(float(s @ s) * yy):
         return inverse

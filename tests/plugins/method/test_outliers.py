@@ -150,3 +150,82 @@ def test_a_higher_value_may_take_in_what_lay_far_below():
         if tail.is_suspect(y[n - 1]) or n == 3:
             tail.judge(u[:n], y[:n], known=1.7 if n == 3 else None)
     assert (y < tail.bottom).sum() == 2
+
+
+def ripples(u):
+    """Many maxima, the highest at 0.4."""
+    z = 2 * (u - 0.4)
+    return (0.1 * np.cos(5 * np.pi * z) - z**2).sum(axis=1)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_one_value_at_several_points_stays_far_below_however_steep_the_rest_becomes(seed):
+    """Values around the maximum of a function with ripples lead down as steeply as to a penalty."""
+    rng = np.random.default_rng(seed)
+    first, crowd = rng.random((20, 4)), 0.4 + 0.1 * rng.standard_normal((40, 4)) / np.sqrt(np.arange(1, 41))[:, None]
+    first[:8] = 0.8 + 0.2 * first[:8]
+    u = np.clip(np.vstack([first, crowd[::-1]]), 0.0, 1.0)
+    bad = np.arange(60) < 8
+    y = np.where(bad, -1e2, ripples(u))
+    tail = Tail()
+    for n in range(2, 61):
+        if tail.is_suspect(y[n - 1]) or n == 2:
+            tail.judge(u[:n], y[:n])
+        assert n < 20 or (y < tail.bottom).sum() == 8
+
+
+def test_the_lowest_of_few_levels_does_not_lie_far_below():
+    u = np.random.default_rng(0).random((30, 2))
+    y = np.where(u[:, 0] < 0.5, 0.0, np.where(u[:, 1] < 0.5, 1.0, np.where(u[:, 1] < 0.8, 0.99, 0.98)))
+    assert observe((point, 0, value) for point, value in zip(u, y, strict=True)).count_far(0) == 0
+
+
+def two_fidelities(cheap, targets, n=25):
+    """The cheap values at n points, and (point, value) at the target."""
+    u = np.random.default_rng(0).random((n, 2))
+    return observe([*((p, 0, y) for p, y in zip(u, cheap(u), strict=True)), *((p, 1, y) for p, y in targets)], 2)
+
+
+GOOD, BAD, WORSE = np.array([0.3, 0.9]), np.array([0.9, 0.5]), np.array([0.75, 0.1])
+
+
+def test_a_value_as_low_as_those_far_below_at_another_fidelity_lies_far_below():
+    """One good target value alone says nothing about its range."""
+    targets = [(GOOD, 1.9), (BAD, -1e2)]
+    assert two_fidelities(lambda u: penalised(u, 1e2), targets).count_far(1) == 1
+    assert two_fidelities(wave, targets).count_far(1) == 0  # it may be so steep
+    assert two_fidelities(lambda u: penalised(u, 1e2), [(GOOD, 1.9), (BAD, -5.0)]).count_far(1) == 0
+
+
+def test_the_same_value_where_the_cheap_ones_differ_lies_far_below():
+    targets = [(GOOD, 1.9), (np.array([0.25, 0.8]), 1.7), (BAD, -30.0)]
+    assert two_fidelities(wave, targets).count_far(1) == 0
+    assert two_fidelities(wave, [*targets, (WORSE, -30.0)]).count_far(1) == 2
+    assert two_fidelities(wave, [*targets, (WORSE, -31.0)]).count_far(1) == 0
+
+
+def test_a_first_target_value_beyond_every_unit_lies_far_below_until_it_is_an_offset():
+    observations = two_fidelities(wave, [(BAD, -1e100)])
+    assert observations.count_far(1) == observations.failed == 1
+    assert np.isnan(observations.lowest(1))
+    observations.add(GOOD, 1, 1.9)
+    observations.update_outliers()
+    assert observations.count_far(1) == 1
+    assert observations.rows(1)[1].tolist() == [1.9]
+    assert two_fidelities(wave, [(BAD, -1e3)]).count_far(1) == 1
+    assert two_fidelities(wave, [(BAD, -1e3), (GOOD, -998.1)]).count_far(1) == 0
+    assert two_fidelities(wave, [(BAD, -20.0)]).count_far(1) == 0
+
+
+@pytest.mark.parametrize("refuted", [False, True])
+def test_one_value_some_ranges_above_the_rest_is_wrong_where_the_target_refutes_it(refuted):
+    """Not so far above that it would be seen without the target, or if the values differed."""
+    u = np.random.default_rng(0).random((30, 2))
+    cheap = np.where(u[:, 0] > 0.7, 12.0, wave(u))
+    good = u[u[:, 0] <= 0.7][:3]
+    rows = [(point, 0, y) for point, y in zip(u, cheap, strict=True)]
+    rows += [(point, 1, 0.2 * y) for point, y in zip(good, wave(good), strict=True)]
+    peak = u[int(np.argmax(u[:, 0]))]
+    rows.append((peak, 1, 0.2 * float(wave(peak[None])[0]) if refuted else 12.0))
+    observations = observe(rows, 2)
+    assert (observations.rows(0)[1].max() < 3.0) == refuted

@@ -36,7 +36,7 @@ def test_a_cheap_fidelity_of_pure_noise_costs_little():
     regrets = {}
     for name, strategy in {"hedged": MFGPUCB(), "not": MFGPUCB(hedged=False)}.items():
         ends = []
-        for seed in range(3):
+        for seed in range(7):  # single runs differ by orders of magnitude, and with the versions of SciPy
             opt = optimizer(strategy, capital=300.0, rng=seed)
             run(opt, [noise, bowl])
             ends.append(-opt.best.y)

@@ -65,6 +65,25 @@ def test_a_cheap_fidelity_at_1e100_does_not_break_the_models_after_it_was_refute
     assert 2.0 - opt.best.y < 1e-3
 
 
+def forrester(x):
+    return float(-((6 * x[0] - 2) ** 2) * np.sin(12 * x[0] - 4))
+
+
+@pytest.mark.parametrize("size", [1e2, 1e100])
+@pytest.mark.parametrize("seed", [72, 75])
+def test_the_other_end_of_what_works_is_looked_at(size, seed):
+    """The target works from 0.28 to 0.78 and is best near the upper end; the first queries are penalties."""
+    opt = mfopt.Optimizer([(0.0, 1.0)], [1.0, 10.0], capital=300.0, rng=seed)
+    run(
+        opt,
+        [
+            lambda x: 0.8 * forrester(x) - 3 * float(x[0] - 0.5),
+            lambda x: forrester(x) if 0.277 < x[0] < 0.777 else -size,
+        ],
+    )
+    assert 6.020740 - opt.best.y < 1e-4
+
+
 @pytest.mark.parametrize("name", ["borehole", "hartmann3", "park"])
 def test_nothing_is_taken_for_a_penalty_where_there_is_none(name):
     """With borehole the first target value is 189 below the next ones, which differ by 0.002."""

@@ -5,6 +5,9 @@ import pytest
 
 import mfopt
 from mfopt.run.reason import ImprovementReason, Reason
+from mfopt_plugins.method.failures import FailureModel
+from mfopt_plugins.method.observations import Observations
+from mfopt_plugins.strategies.base.risk import DARED, DARING, Risk
 from tests.plugins.runs import quick
 
 
@@ -153,3 +156,52 @@ def test_the_initial_design_asks_for_a_candidate_that_failed_only_after_the_othe
         opt.tell(trials[-1], cheap(trials[-1].x))
     assert [trial.reason.kind for trial in trials] == ["initial design"] * 4
     assert len({trial.index for trial in trials}) == 4
+
+
+def afraid(coupled):
+    """The risk of a run on a line that lost much, whose cheap fidelity fails where the target does or never."""
+    observations = Observations((0, 1), mfopt.Box([(0.0, 1.0)]))
+    for x in np.linspace(0.0, 1.0, 9):
+        observations.add(np.array([x]), 0, None if coupled and x > 0.6 else 0.0)
+        observations.add(np.array([x]), 1, None if x > 0.6 else 0.0)
+    failures = FailureModel(observations, [1.0, 10.0], 1)
+    failures.update()
+    assert failures.tells(0) == coupled
+    return Risk(failures, observations, [1.0, 10.0]), observations
+
+
+def test_a_point_that_may_fail_is_dared_where_it_promises_far_more():
+    risk, _ = afraid(coupled=False)
+    assert risk.may_dare
+    works, fails = np.array([0.3]), np.array([0.95])
+    assert not risk.dares(works, 0.9 * DARING, 1.0)
+    assert risk.dares(works, 1.2 * DARING, 1.0)
+    assert not risk.dares(fails, 1.2 * DARING, 1.0)  # it would be lost
+
+
+def test_less_must_be_promised_where_a_cheap_query_tells():
+    risk, _ = afraid(coupled=True)
+    assert risk.dares(np.array([0.3]), 2.0, 1.0)
+
+
+def test_daring_ends_when_it_has_cost_its_share():
+    risk, observations = afraid(coupled=False)
+    u = np.array([0.8])
+    assert risk.dares(u, 1e9, 1.0)
+    assert risk.may_dare
+    observations.add(u, 1, None)
+    spent = 9 * 11.0 + 10.0
+    assert spent * DARED < 10.0
+    assert not risk.may_dare
+    for x in np.linspace(0.0, 0.5, 60):
+        observations.add(np.array([x]), 1, 0.0)
+    assert (spent + 600.0) * DARED > 10.0
+    assert risk.may_dare
+
+
+def test_while_all_target_queries_fail_the_next_ones_keep_away_from_them():
+    _, trials = run(lambda x, m: m == 1, capital=150.0)
+    points = np.array([trial.x for trial in trials if trial.fidelity == 1])
+    assert len(points) >= 8
+    apart = [np.abs(points[:n] - point).max(axis=1).min() for n, point in enumerate(points[:6]) if n > 1]
+    assert min(apart) > 0.2

@@ -27,6 +27,17 @@ class Hill:
         return float(-0.5 * (self.top - x) @ slope), slope
 
 
+def test_slopes_whose_squares_overflow_are_climbed_without_a_warning():
+    hill = Hill([0.5, -1.0, 0.2, 1.5])
+
+    def steep(x):
+        value, slope = hill(x)
+        return 1e200 * value, 1e200 * slope
+
+    _, value, _ = climb(steep, np.zeros(4), LOW, HIGH, None, 100, 1e-9)
+    assert value > steep(np.zeros(4))[0]
+
+
 def test_a_climb_ends_at_the_top():
     x, value, inverse = climb(Hill([0.5, -1.0, 2.0, 0.1]), np.zeros(4), LOW, HIGH, None, 100, 1e-9)
     np.testing.assert_allclose(x, [0.5, -1.0, 2.0, 0.1], atol=1e-3)

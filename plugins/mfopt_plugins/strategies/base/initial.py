@@ -99,8 +99,12 @@ class InitialDesign(Kept):
         return points[int(np.argmax(values))].copy() if len(values) else None
 
     def another(self, k: int, view: View, pending: Sequence[Query], text: str) -> Suggestion:
-        """One more uniform point at position k, beyond the design."""
-        drawn = self._draw(k, pending)
+        """One more uniform point at position k, which has no value yet, beyond the design.
+
+        As long as all queries of a fidelity fail nothing tells where they work, but it is hardly where they failed: of
+        _CHOICE draws the one farthest from all of them is taken.
+        """
+        drawn = self._draw_away(k, pending)
         if drawn is None:
             raise Exhausted("every point of the finite set has been queried", "points")
         return self._suggest(drawn, k, view.t, text)
@@ -149,6 +153,14 @@ class InitialDesign(Kept):
             if drawn is None:
                 break
         return best
+
+    def _draw_away(self, k: int, pending: Sequence[Query]) -> tuple[Array, int] | None:
+        """A uniform point for position k far from all that was asked there; None when a finite set has no fresh one."""
+        asked = self._observations.queried_points(k, pending)
+        if len(asked) == 0:
+            return self._draw(k, pending)
+        draws = [drawn for drawn in (self._draw_fresh(k, pending) for _ in range(_CHOICE)) if drawn is not None]
+        return max(draws, key=lambda drawn: float(np.abs(asked - drawn[0]).max(axis=1).min()), default=None)
 
     def _draw_fresh(self, k: int, pending: Sequence[Query]) -> tuple[Array, int] | None:
         """The next uniform point for position k, on a finite set one that needs a query."""

@@ -1,5 +1,6 @@
 """Risk: what a strategy over several fidelities does about a query that is likely to fail.
 
+dares         a point that may fail is asked if it promises much more than those that work
 fails_alone   a fidelity that fails at a point where the next one does not: the query moves up
 find_probe    a target query that may fail waits for a cheaper one at the same point, which tells
 find_test     where a cheap fidelity fails, the next one is asked once whether it does, too
@@ -17,13 +18,15 @@ from mfopt_plugins.method.kept import Kept, array, collection, count, fields, gr
 from mfopt_plugins.method.observations import Observations
 
 ALONE = 0.25  # by which the chance of failure one fidelity up must be lower for a query to move there
+DARING = 10.0  # times the gain that a safe point promises: what one that may fail must promise
+DARED = 0.03  # of all that was spent: what failures of such points may take
 ENOUGH = 3  # failures of a fidelity after which the next one is tested
 
 
 class Risk(Kept):
     """The questions above, for fidelities of these costs, by position; to be asked once something has failed."""
 
-    kept = fields(_tested=collection(count), _probes=many(group(array, count)))
+    kept = fields(_tested=collection(count), _probes=many(group(array, count)), _dared=many(array))
 
     def __init__(self, failures: FailureModel, observations: Observations, costs: Sequence[float]) -> None:
         self._failures = failures
@@ -31,7 +34,34 @@ class Risk(Kept):
         self._costs = costs
         self._top = len(costs) - 1
         self._tested: set[int] = set()  # positions that were asked where the one below fails
+        self._dared: list[Array] = []  # points that were asked although they might fail
         self._probes: list[tuple[Array, int]] = []  # probes whose target query waits for their outcome
+
+    @property
+    def may_dare(self) -> bool:
+        """Whether fear keeps queries from points that may well work, and daring has cost little so far."""
+        if self._failures.hope >= 0.0:
+            return False
+        if not self._dared:
+            return True
+        failed, dared = self._observations.failures(), np.array(self._dared)
+        spent = sum(cost * n for cost, n in zip(self._costs, self._observations.counts, strict=True))
+        spent += sum(self._costs[k] for _, k in failed)
+        lost = sum(self._costs[k] for u, k in failed if self._observations.same(dared, u).any())
+        return lost <= DARED * spent
+
+    def dares(self, u: Array, gain: float, least: float) -> bool:
+        """Whether the gain that u promises, times its chance to work at the target, is far more than `least`.
+
+        Fear keeps to what is known to work. Where that promises next to nothing, more of it is no better than a
+        failure. The less a failure costs, because a cheaper fidelity tells, the less must be promised.
+        """
+        chance = 1.0 - float(self._failures.probability(u[None], self._top)[0])
+        price = min([1.0, *(self._costs[k] / self._costs[-1] for k in range(self._top) if self._failures.tells(k))])
+        if chance * gain <= max(DARING * price, 1.0) * max(least, 0.0):
+            return False
+        self._dared.append(u)
+        return True
 
     def fails_alone(self, u: Array, k: int) -> bool:
         """Whether position k is likely to fail at this point, and the next one is not."""

@@ -34,8 +34,9 @@ from math import inf, sqrt
 import numpy as np
 
 from mfopt.hooks import FullAcquisition, blocks_of
-from mfopt.protocols import Array, Problem, Query, Record, Suggestion, View
+from mfopt.protocols import Acquisition, Array, Problem, Query, Record, Suggestion, View
 from mfopt.run.reason import Reason
+from mfopt_plugins.method.failures import HOPE
 from mfopt_plugins.method.upper_bound import PlainBound
 from mfopt_plugins.strategies.base.avoid import CAUTION
 from mfopt_plugins.strategies.base.cycle import Cycle, Part, incumbent
@@ -335,6 +336,8 @@ class UCBStrategy(_Learner):
         top, depth = self._top, self._spread() or 1.0
         bound = self._bound(self._bounding_positions(), turn.beta)
         u, lowered = self._search.maximum(bound, top, turn.view, turn.pending, depth)
+        if self._observations.failed > 0 and self._risk.may_dare:
+            u, lowered = self._dare(bound, (u, lowered), turn)
         choice = self._choose_fidelity(u, turn)
         for _ in range(len(self._used)):  # another point may call for another fidelity, and be no better there
             k = choice.k
@@ -343,6 +346,15 @@ class UCBStrategy(_Learner):
             u = self._search.find_fresh(lowered, u, k, turn.view, turn.pending)
             choice = self._choose_fidelity(u, turn)
         return choice
+
+    def _dare(self, bound: FullAcquisition, safe: tuple[Array, Acquisition], turn: _Turn) -> tuple[Array, Acquisition]:
+        """The safe point and the lowered bound, or those without fear where they promise much more (base/risk.py)."""
+        best = incumbent(self._models, turn.pending)
+        if best is None:
+            return safe
+        bold = self._search.maximum(bound, self._top, turn.view, turn.pending, self._spread() or 1.0, HOPE)
+        gain, least = (float(bound(u[None])[0]) - best for u, _ in (bold, safe))
+        return bold if self._risk.dares(bold[0], gain, least) else safe
 
     def _look_elsewhere(self, turn: _Turn) -> tuple[_Turn, _Choice]:
         """A turn in doubt, with β so large that the bounds promise something, and what it chooses."""
