@@ -2,11 +2,12 @@
 
     python noisy.py --seeds 0-9            # every method on every problem and noise; kept in noisy.json and RESULTS.md
     python noisy.py --seeds 100-104 --methods gp-ei --problems waves --show   # look only
-    python noisy.py --seeds 0-9 --peers    # the same for Optuna, in an environment that has it
+    python noisy.py --seeds 0-9 --peers    # the same for Optuna and scikit-optimize, in an environment that has them
 
 The standard deviation of the noise is 1 %, 10 % and 50 % of the range of the target, unknown to the methods, the same
 at every fidelity. A run has the capital for QUERIES target queries. Its regret is f* − f(x), in units of the range, at
-the point x that the method recommends: Optimizer.recommend(), and for Optuna, which has no such answer, the best trial.
+the point x that the method recommends: Optimizer.recommend(), for scikit-optimize expected_minimum(), and for Optuna,
+which has no such answer, the best trial.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from scipy.optimize import minimize
 FILE = Path(__file__).with_suffix(".json")
 LEVELS = (0.01, 0.1, 0.5)  # standard deviation of the noise, in units of the range
 METHODS = ("mf-gp-ucb", "gp-ucb", "gp-ei", "random")
-PEERS = ("optuna TPE", "optuna GP")
+PEERS = ("optuna TPE", "optuna GP", "skopt GP")
 QUERIES = 20  # capital in target queries
 Function = Callable[[np.ndarray], np.ndarray]
 
@@ -106,7 +107,7 @@ def run(name: str, level: float, method: str, seed: int) -> float:
     def evaluate(x: np.ndarray, m: int) -> float:
         return float(problem.functions[m](x[None])[0]) + level * width * rng.standard_normal()
 
-    recommend = recommend_by_optuna if method in PEERS else recommend_by_mfopt
+    recommend = {"optuna": recommend_by_optuna, "skopt": recommend_by_skopt}.get(method.split()[0], recommend_by_mfopt)
     x = recommend(problem, evaluate, method, seed)
     return (best - float(problem.functions[-1](x[None])[0])) / width
 
@@ -139,6 +140,18 @@ def recommend_by_optuna(
     return np.array([study.best_params[name] for name in names])
 
 
+def recommend_by_skopt(
+    problem: Problem, evaluate: Callable[[np.ndarray, int], float], method: str, seed: int
+) -> np.ndarray:
+    import skopt
+
+    top = len(problem.functions) - 1
+    found = skopt.gp_minimize(
+        lambda x: -evaluate(np.array(x), top), [(0.0, 1.0)] * problem.dim, n_calls=QUERIES, random_state=seed
+    )
+    return np.array(skopt.expected_minimum(found, random_state=seed)[0])
+
+
 def table(regrets: dict[str, dict[str, list[float]]]) -> str:
     """Per problem and noise the mean regret of each method; the least is bold."""
     methods = [m for m in (*METHODS, *PEERS) if any(m in found for found in regrets.values())]
@@ -167,7 +180,7 @@ def main() -> None:
     parser.add_argument("--seeds", default="0-9", help="first-last")
     parser.add_argument("--methods", default="")
     parser.add_argument("--problems", default="")
-    parser.add_argument("--peers", action="store_true", help="Optuna instead of mfopt")
+    parser.add_argument("--peers", action="store_true", help="Optuna and scikit-optimize instead of mfopt")
     parser.add_argument("--show", action="store_true", help="print only, and keep nothing")
     arguments = parser.parse_args()
     first, last = map(int, arguments.seeds.split("-"))

@@ -2,10 +2,11 @@
 
     python stuck.py                     # 20 seeds of every method on every problem; about 5 minutes
     python stuck.py --problems Forrester,Branin   # the others keep what is known of them
-    python stuck.py --seeds 3 --methods gp-ucb    # look only
+    python stuck.py --seeds 500-509 --methods gp-ucb    # look only
 
 A seed counts as stuck if it ends worse than the median of random search with as many evaluations. All functions are
-maximised. What was found is kept in stuck.json and written into RESULTS.md, problem by problem.
+maximised; mf-gp-ucb with one fidelity is gp-ucb. What was found is kept in stuck.json and written into RESULTS.md,
+problem by problem.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from tools.pages import ROOT, write_section
 
 FILE = Path(__file__).with_suffix(".json")
 METHODS = ("gp-ucb", "gp-pi")
-SEEDS = 20
+SEEDS = "600-619"
 SHEKEL_A = np.array([[4, 4, 4, 4], [1, 1, 1, 1], [8, 8, 8, 8], [6, 6, 6, 6], [3, 7, 3, 7]], dtype=float)
 SHEKEL_C = np.array([0.1, 0.2, 0.2, 0.4, 0.4])
 
@@ -129,15 +130,16 @@ def table(regrets: dict[str, dict[str, list[float]]], methods: list[str]) -> str
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seeds", type=int, default=SEEDS)
+    parser.add_argument("--seeds", default=SEEDS, help="first-last")
     parser.add_argument("--methods", default=",".join(METHODS))
     parser.add_argument("--problems", default=",".join(PROBLEMS))
     arguments = parser.parse_args()
     methods = arguments.methods.split(",")
+    first, last = map(int, arguments.seeds.split("-"))
     kept = (arguments.seeds, tuple(methods)) == (SEEDS, METHODS)  # anything else is for looking at
     for name in arguments.problems.split(","):
         found = {
-            method: [run(PROBLEMS[name], method, seed) for seed in range(arguments.seeds)]
+            method: [run(PROBLEMS[name], method, seed) for seed in range(first, last + 1)]
             for method in ("random", *methods)
         }
         print(table({name: found}, methods).splitlines()[-1], flush=True)
@@ -152,7 +154,7 @@ def keep(name: str, found: dict[str, list[float]]) -> None:
     regrets = {known: regrets[known] for known in PROBLEMS if known in regrets}
     FILE.write_text(json.dumps(regrets, indent=1) + "\n")
     made = (
-        f"mfopt {mfopt.__version__}, `make stuck`: simple regret of {SEEDS} seeds, {len(regrets)} of {len(PROBLEMS)}"
+        f"mfopt {mfopt.__version__}, `make stuck`: simple regret of seeds {SEEDS}, {len(regrets)} of {len(PROBLEMS)}"
         " problems; stuck: worse than the median of random."
     )
     write_section(ROOT / "benchmarks" / "RESULTS.md", "stuck", f"{made}\n\n{table(regrets, list(METHODS))}")

@@ -50,7 +50,7 @@ class Optimizer(Answers):
                 None for each, [None, None]: not known, learnt from the costs told with the values (docs/costs.md)
     strategy    the method: the name of a plugin (`mfopt plugins` lists them), "name:option=value,...", or an instance
     surrogate   the model of the function, given in the same way; or a list of M, one per fidelity. None: the one that
-                the strategy prefers, "matern" for mf-gp-ucb, otherwise "se"
+                the strategy prefers, "matern" for mf-gp-ucb and gp-pi, otherwise "se"
     maximiser   how the maximum of the acquisition is found, given in the same way; finite sets do not use it
     direction   "maximize" or "minimize"
     capital     Λ, the total budget in the unit of the costs; None for no limit

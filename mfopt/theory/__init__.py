@@ -10,7 +10,7 @@
     smoothness    the constants a, b of the kernel in β_t for compact X
     generative    f⁽¹⁾..f⁽ᴹ⁾ sampled given A2, and ξ = P(A2)
     counting      T⁽ᵐ⁾_n(A) from a history
-    contract      every pair of values compared with the ζ_m that were given
+    contract      the means of two fidelities at a point compared with the ζ_m that were given
 
 Where the paper's statements and proofs differ, docs/theory.md says what is used and why.
 """

@@ -54,6 +54,22 @@ def test_repeats_of_one_fidelity_are_no_pair():
     assert theory.violations(history([(0.5, 0, 0.0), (0.5, 0, 9.0)]), [0.1, 0.0]) == []
 
 
+def test_a_point_that_is_asked_often_rarely_gives_a_false_alarm():
+    alarms = 0
+    for seed in range(100):
+        rng = np.random.default_rng(seed)
+        told = history([(0.5, n % 2, 0.3 * rng.standard_normal()) for n in range(300)])
+        alarms += bool(theory.violations(told, [1e-3, 0.0], [0.09, 0.09]))
+    assert alarms <= 2
+
+
+def test_many_values_of_a_point_show_what_one_pair_cannot():
+    rng = np.random.default_rng(0)
+    told = [(0.5, n % 2, 0.5 * (n % 2) + 0.3 * rng.standard_normal()) for n in range(400)]
+    assert theory.violations(history(told[:2]), [0.2, 0.0], [0.09, 0.09]) == []
+    assert theory.violations(history(told), [0.2, 0.0], [0.09, 0.09])
+
+
 def test_there_must_be_a_noise_per_fidelity():
     with pytest.raises(InputError, match="one entry per zeta, 2, got 1"):
         theory.violations(history([(0.5, 0, 0.0)]), [0.1, 0.0], [0.0])
@@ -66,18 +82,21 @@ def test_there_must_be_a_noise_per_fidelity():
 def test_strategies_and_reports_judge_alike(rows, noise):
     zetas = [0.5, 0.2, 0.0]
     rule = ZetaRule(zetas, range(3))
-    last = {}
+    told = {}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ZetaWarning)
         for x, m, y in rows:
+            own = told.setdefault((x, m), [])
+            own.append(y)
             for other in (0, 1, 2):
-                if other != m and (x, other) in last:
-                    rule.compare(m, y, other, last[x, other], 2 * noise)
-            last[x, m] = y
+                if other != m and (x, other) in told:
+                    others = told[x, other]
+                    variance = noise / len(own) + noise / len(others)
+                    rule.hold_to_contract(m, float(np.mean(own)), other, float(np.mean(others)), variance)
     largest = {}
     for violation in theory.violations(history(rows), zetas, [noise] * 3):
         largest[violation.low] = max(largest.get(violation.low, 0.0), violation.difference)
-    assert rule.violations == largest
+    assert rule.violations == pytest.approx(largest)
 
 
 def test_points_are_the_same_as_for_a_strategy_where_the_domain_is_known():

@@ -320,12 +320,14 @@ class FidelityModels:
         largest = max(float(np.var(self.observations.rows(j)[1])) for j, n in enumerate(self.observations.counts) if n)
         return self._learnt_noise(k) > NOISELESS * largest
 
-    def noise_is_certain(self) -> bool:
+    def any_noise_is_certain(self) -> bool:
         """Whether a fidelity is noisy because it was said, or because values of one point differ."""
-        return any(
-            self.observations.is_repeatable(k) is False if known is None else known > 0
-            for k, known in enumerate(self._noises)
-        )
+        return any(self.noise_is_certain(k) for k in range(len(self.used)))
+
+    def noise_is_certain(self, k: int) -> bool:
+        """The same of position k."""
+        known = self._noises[k]
+        return self.observations.is_repeatable(k) is False if known is None else known > 0
 
     def noise(self, k: int) -> float:
         """The noise variance at position k: known, or learnt; 0 where the fidelity passes for noiseless."""

@@ -254,6 +254,10 @@ class Observations(Told):
         known = self._values_at(u, k)
         return float(self._y[k][known[-1]]) if known else None
 
+    def values(self, u: Array, k: int) -> Array:
+        """All values told for this point at position k, as they are seen, in the order told."""
+        return self._y[k][self._values_at(u, k)].copy()
+
     def _values_at(self, u: Array, k: int) -> list[int]:
         """Which of all that was told at position k are values at this point."""
         here = self.same(self._u[k][: self._size[k]], u) & ~self._far[k][: self._size[k]]

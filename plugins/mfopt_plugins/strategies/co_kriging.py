@@ -8,10 +8,9 @@ from typing import Any
 from mfopt.protocols import Array, Query, Record, Suggestion, Surrogate, View
 from mfopt_plugins.method.improvement import ExpectedImprovement, Tamed
 from mfopt_plugins.method.kept import array, count, group, many
-from mfopt_plugins.strategies.base.cycle import check_initial_capital
 from mfopt_plugins.strategies.base.improvement import DEPTH, improvement_reason
 from mfopt_plugins.strategies.base.joint import JointStrategy
-from mfopt_plugins.strategies.base.manner import Mode, find_manner
+from mfopt_plugins.strategies.base.manner import Mode, check_initial_capital, find_manner
 from mfopt_plugins.surrogates.ar1 import AR1
 
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from mfopt.protocols import Acquisition, Model
 from mfopt_plugins.method.improvement import ExpectedImprovement
-from mfopt_plugins.strategies.base.cycle import check_initial_capital
 from mfopt_plugins.strategies.base.improvement import ImprovementStrategy
-from mfopt_plugins.strategies.base.manner import Mode, find_manner
+from mfopt_plugins.strategies.base.manner import Mode, check_initial_capital, find_manner
 
 
 class GPEI(ImprovementStrategy):

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import isfinite
 
-import numpy as np
-
 from mfopt.errors import InputError
-from mfopt.protocols import Acquisition, Model
+from mfopt.protocols import Acquisition, Array, Model, Query, Suggestion, View
 from mfopt_plugins.method.improvement import ProbabilityOfImprovement
-from mfopt_plugins.strategies.base.cycle import check_initial_capital
-from mfopt_plugins.strategies.base.improvement import ImprovementStrategy
-from mfopt_plugins.strategies.base.manner import Mode, find_manner
-from mfopt_plugins.strategies.ucb.doubt import FACTOR, SETTLED, STEPS
+from mfopt_plugins.strategies.base.improvement import ImprovementStrategy, improvement_reason
+from mfopt_plugins.strategies.base.manner import Mode, check_initial_capital, find_manner
+from mfopt_plugins.strategies.base.stall import Turn, count_in_vain, find_gap, find_turn
+from mfopt_plugins.strategies.ucb.doubt import FACTOR, STEPS
 
 
 class GPPI(ImprovementStrategy):
@@ -27,8 +26,8 @@ class GPPI(ImprovementStrategy):
                      (base/manner.py)
 
     Differences from the literature: ξ is relative, so that the unit of the values does not matter; while values bring
-    no improvement every second query asks for a larger one, 4, 16 and then 64 ξ, since the model may be wrong; y*,
-    pending queries and the logarithm as in gp-ei.
+    no improvement every second query asks for a larger one, 4, 16 and then 64 ξ, since the model may be wrong, and
+    after five of them every fourth goes into a gap (base/stall.py); y*, pending queries and the logarithm as in gp-ei.
     """
 
     kind = "probability of improvement"
@@ -41,14 +40,25 @@ class GPPI(ImprovementStrategy):
         self._manner = find_manner(mode)
         self._xi = xi
 
+    def prefer_surrogate(self, fidelities: int) -> str:
+        """Matérn-5/2 for users who name none: a rougher process leaves the surroundings of the incumbent sooner."""
+        return "matern" if self.mode == "practical" else "se"
+
+    def _choose(self, view: View, pending: Sequence[Query]) -> Suggestion:
+        if self.mode == "practical" and self._models.is_noiseless(0):
+            values, unit = self._observations.rows(0)[1], self._observations.spread()
+            if find_turn(values, unit, len(pending)) is Turn.GAP:
+                u = find_gap(self._problem.domain, self._observations, self._failures, pending, view.rng)
+                if u is not None:
+                    return self._suggest_gap(u, view, float(values.max()))
+        return super()._choose(view, pending)
+
+    def _suggest_gap(self, u: Array, view: View, best: float) -> Suggestion:
+        text = "values bring no gain: far from all of them"
+        reason = improvement_reason("stall", text, 0, view.t, best, float("nan"), self._models, u)
+        return Suggestion(u, self._used[0], reason)
+
     def _acquisition(self, model: Model, best: float, unit: float) -> Acquisition:
-        waited = self._count_in_vain(unit) if self.mode == "practical" else 0
+        waited = count_in_vain(self._observations.rows(0)[1], unit) if self.mode == "practical" else 0
         factor = FACTOR ** min((waited + 1) // 2, STEPS) if waited % 2 else 1.0
         return ProbabilityOfImprovement(model, best, factor * self._xi * unit, unit)
-
-    def _count_in_vain(self, unit: float) -> int:
-        """The number of values told since the best one rose by more than a refinement."""
-        y = self._observations.rows(0)[1]
-        highest = np.maximum.accumulate(y)
-        rises = np.flatnonzero(np.diff(highest) > SETTLED * unit)
-        return len(y) - 1 - (int(rises[-1]) + 1 if len(rises) else 0)

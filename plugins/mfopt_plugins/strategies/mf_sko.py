@@ -11,10 +11,9 @@ from mfopt.hooks import AcquisitionDefaults
 from mfopt.protocols import Array, CovariantModel, Query, Suggestion, Surrogate, View
 from mfopt_plugins.method.improvement import ExpectedImprovement, Tamed
 from mfopt_plugins.method.models import FidelityModels
-from mfopt_plugins.strategies.base.cycle import check_initial_capital
 from mfopt_plugins.strategies.base.improvement import DEPTH, improvement_reason
 from mfopt_plugins.strategies.base.joint import JointStrategy
-from mfopt_plugins.strategies.base.manner import Mode, find_manner
+from mfopt_plugins.strategies.base.manner import Mode, check_initial_capital, find_manner
 from mfopt_plugins.surrogates.ar1 import AR1
 
 _NUGGET = 1e-4  # of the range of values: deviation of a noise that is always there, numerically

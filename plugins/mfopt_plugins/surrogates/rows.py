@@ -1,4 +1,4 @@
-"""Rows, (u, y) per fidelity: fewer of them for learning, and all of them in one array."""
+"""Rows, (u, y) per fidelity: fewer of them for learning, all of them in one array, and whether they show noise."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from mfopt.hooks import Rows
 from mfopt.protocols import Array
+from mfopt_plugins.method.observations import AGREE
 
 Levels = npt.NDArray[np.int64]
 
@@ -33,6 +34,19 @@ def stack(rows: Sequence[Rows]) -> tuple[Array, Levels, Array]:
     """All rows below each other: points (n, d), the fidelity of each (n,), values (n,)."""
     level = np.repeat(np.arange(len(rows), dtype=np.int64), [len(y) for _, y in rows])
     return np.vstack([u for u, _ in rows]), level, np.concatenate([y for _, y in rows])
+
+
+def show_noise(rows: Sequence[Rows]) -> bool:
+    """Whether values of one fidelity differ at one point, by more than rounding."""
+    for u, y in rows:
+        if len(y) < 2:
+            continue
+        _, point = np.unique(u, axis=0, return_inverse=True)
+        order = np.lexsort((y, point.ravel()))
+        again = np.diff(point.ravel()[order]) == 0
+        if (np.diff(y[order])[again] > AGREE * np.ptp(y)).any():
+            return True
+    return False
 
 
 def is_start(first: Rows, rows: Rows) -> bool:

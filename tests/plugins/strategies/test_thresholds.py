@@ -38,20 +38,20 @@ def test_a_violation_seen_before_the_start_counts_from_it():
 def test_a_given_zeta_stays_and_its_violation_is_told_once_and_recorded():
     rule = ZetaRule([0.5, 0.1, 0.0], (0, 1, 2))
     with pytest.warns(ZetaWarning, match=r"fidelities 0 and 2 differ by at most 0\.5 at a point, got 0\.7"):
-        rule.compare(2, 1.0, 0, 1.7, 0.0)
+        rule.hold_to_contract(2, 1.0, 0, 1.7, 0.0)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        rule.compare(2, 1.0, 0, 2.0, 0.0)
-        rule.compare(1, 1.0, 0, 1.59, 0.0)
+        rule.hold_to_contract(2, 1.0, 0, 2.0, 0.0)
+        rule.hold_to_contract(1, 1.0, 0, 1.59, 0.0)
     with pytest.warns(ZetaWarning, match="fidelities 1 and 2"):
-        rule.compare(2, 1.0, 1, 1.2, 0.0)
+        rule.hold_to_contract(2, 1.0, 1, 1.2, 0.0)
     assert rule.violations == {0: pytest.approx(1.0), 1: pytest.approx(0.2)}
     assert rule.values.tolist() == [0.5, 0.1, 0.0]
 
 
 def test_noise_is_not_blamed_on_a_zeta():
     given = ZetaRule([0.5, 0.0], range(2))
-    given.compare(0, 1.0, 1, 1.7, 0.01)
+    given.hold_to_contract(0, 1.0, 1, 1.7, 0.01)
     assert given.violations == {}
     learnt = ZetaRule([None, 0.0], range(2))
     learnt.start(10.0)

@@ -5,6 +5,7 @@ manner        how a method goes about the rest: as we do, or as the paper does
 initial       the initial design, in ask/tell
 avoid         keeping away from where evaluations fail, and from points that were taken
 risk          what is asked first where evaluations fail, over several fidelities
+stall         what one fidelity is asked while its values bring no gain
 improvement   what gp-ei and gp-pi share
 joint         what mf-sko and co-kriging share
 """

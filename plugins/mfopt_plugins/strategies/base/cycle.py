@@ -23,12 +23,11 @@ import copy
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from math import inf
 from typing import Any, Protocol
 
 import numpy as np
 
-from mfopt.errors import Exhausted, InputError
+from mfopt.errors import Exhausted
 from mfopt.hooks import with_defaults
 from mfopt.protocols import (
     SAME,
@@ -305,8 +304,9 @@ class Search:
     """Looks for the next query at a position k of the fidelities in use.
 
     The acquisition is lowered where a query at position k or at the target is likely to fail, or at a cheaper one that
-    fails where the target does. Where position k is noiseless no point is queried there twice, and none that is nearly
-    pending: the next best is taken. Nor is one that has just failed. If not `distinct`, points may come back.
+    fails where the target does. Where position k is noiseless no point is queried there twice, and, unless noise is
+    certain, none that is nearly pending: the next best is taken. Nor is one that has just failed. If not `distinct`,
+    points may come back.
     """
 
     def __init__(self, problem: Problem, models: FidelityModels, failures: FailureModel, distinct: bool = True) -> None:
@@ -377,15 +377,21 @@ class Search:
         """Whether a query of this point at position k would tell nothing new."""
         if self._distinct and self._models.is_noiseless(k) and self._observations.is_taken(u, k, pending):
             return True
+        if self._spreads(k) and self._observations.is_waiting(u, k, pending):
+            return True
         return bool(self._observations.same(self._observations.just_failed(k), u).any())
 
     def _is_fluke(self, u: Array, k: int) -> bool:
         """Whether a failure of this point at position k is still a surprise."""
         return not self._failures.is_likely(u, k)
 
+    def _spreads(self, k: int) -> bool:
+        """Whether pending queries at position k keep apart: where noise is only learnt there may be none."""
+        return self._distinct and not self._models.noise_is_certain(k)
+
     def is_crowded(self, u: Array, k: int, pending: Sequence[Query]) -> bool:
         """Whether a query of this point of a box at position k would nearly copy a pending one, and tell no more."""
-        if self._points is not None or not self._distinct or not self._models.is_noiseless(k):
+        if self._points is not None or not self._spreads(k):
             return False
         waiting = self._observations.pending_points(k, pending)
         return bool((np.abs(waiting - u).max(axis=1) < _apart(len(waiting))).any())
@@ -404,6 +410,10 @@ class Search:
         avoid = np.zeros(0 if self._points is None else len(self._points), dtype=np.bool_)
         if self._distinct and self._models.is_noiseless(k):
             avoid |= self._observations.finished_rows(k, pending)
+        elif self._spreads(k):
+            waiting = avoid.copy()
+            waiting[self._observations.rows_of(self._observations.pending_points(k, pending))] = True
+            avoid = avoid if waiting.all() else waiting
         failed = avoid.copy()
         failed[self._observations.rows_of([u for u, _, _ in self._observations.recent_failures()])] = True
         # Where only failed points are left they are tried again.
@@ -435,10 +445,3 @@ def _apart(count: int) -> float:
     more are pending, the less each keeps free, so that there is always room.
     """
     return min(APART, 10 * APART / (1 + count))
-
-
-def check_initial_capital(given: float | None) -> float | None:
-    """Λ₀ as an option of a strategy."""
-    if given is not None and not 0 <= given < inf:
-        raise InputError(f"initial_capital must be finite and not negative, got {given}")
-    return given

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from math import inf
 from typing import Literal
 
 from mfopt.errors import InputError
@@ -75,3 +76,10 @@ def find_manner(mode: Mode) -> Manner:
     if mode not in _MANNERS:
         raise InputError(f'mode must be "practical" or "paper", got {mode!r}')
     return _MANNERS[mode]
+
+
+def check_initial_capital(given: float | None) -> float | None:
+    """Λ₀ as an option of a strategy."""
+    if given is not None and not 0 <= given < inf:
+        raise InputError(f"initial_capital must be finite and not negative, got {given}")
+    return given

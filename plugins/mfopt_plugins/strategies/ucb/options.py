@@ -10,7 +10,7 @@ from typing import Literal
 
 from mfopt.errors import InputError
 from mfopt.hooks import HowToLearn
-from mfopt_plugins.strategies.base.cycle import check_initial_capital
+from mfopt_plugins.strategies.base.manner import check_initial_capital
 from mfopt_plugins.strategies.ucb.departures import MODES, NAMES, SWITCHES, Departures, Rule, find_departures
 from mfopt_plugins.strategies.ucb.schedule import require_not_negative
 

@@ -93,8 +93,8 @@ class Schedule(ABC):
 class Practical(Schedule):
     """The paper's practical choices; `factor` is the 0.2 of β_t = 0.2 d log 2t.
 
-    With one fidelity that is noisy, which is not in the paper, d counts as NOISY_DIM at least. Noisy bounds never
-    settle, so doubt has no say there, and 4 log t is how β_t grows in the theorem about finite X.
+    With noise where φ is the target's own bound, which is not in the paper, d counts as NOISY_DIM at least. Noisy
+    bounds never settle, so doubt has no say there, and 4 log t is how β_t grows in the theorem about finite X.
     """
 
     def __init__(self, given: Given, gamma_shrink: float, factor: float, dim: int, departures: Departures) -> None:

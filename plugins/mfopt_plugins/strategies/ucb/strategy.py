@@ -41,6 +41,7 @@ from mfopt_plugins.method.upper_bound import PlainBound
 from mfopt_plugins.strategies.base.avoid import CAUTION
 from mfopt_plugins.strategies.base.cycle import Cycle, Part, incumbent
 from mfopt_plugins.strategies.base.risk import Risk
+from mfopt_plugins.strategies.base.stall import Turn, find_gap, find_turn
 from mfopt_plugins.strategies.ucb.affine import Affine
 from mfopt_plugins.strategies.ucb.departures import Departures
 from mfopt_plugins.strategies.ucb.doubt import FACTOR, SETTLED, STEPS, Doubt
@@ -258,7 +259,7 @@ class UCBStrategy(_Learner):
             self._checks.compare_all(self._spread())
         self._schedule.start(self._spread())
         t = view.t if self._manner.all_queries else self._clock.t
-        turn = _Turn(view, pending, self._schedule.beta(t, self._is_alone_with_noise()))
+        turn = _Turn(view, pending, self._schedule.beta(t, self._explores_noise()))
         check = self._checks.next(pending, partial(self._can_check, view), turn.beta)
         if check is not None:
             self._clock.t -= 1  # a check belongs to the iteration that it checks
@@ -281,9 +282,13 @@ class UCBStrategy(_Learner):
         failed = any(k == self._top for _, k in self._observations.failures())
         return failed and self._observations.counts[self._top] == 0
 
-    def _is_alone_with_noise(self) -> bool:
-        """Whether the only fidelity in use is noisy; where there are several the cheap ones explore."""
-        return self._top == 0 and self._manner.noise_tests and self._models.noise_is_certain()
+    def _explores_noise(self) -> bool:
+        """Whether values are noisy where φ is the target's own bound, which then never settles, so that none doubts it.
+
+        Where φ is made of all fidelities' bounds the cheap ones explore.
+        """
+        alone = self._top == 0 or self._weighs
+        return alone and self._manner.noise_tests and self._models.any_noise_is_certain()
 
     def _can_check(self, view: View, u: Array, k: int) -> bool:
         """Whether a check at position k can be paid and is not likely to fail."""
@@ -300,6 +305,9 @@ class UCBStrategy(_Learner):
         if self._share.is_owed(turn.pending):
             text = f"the target has had less than {100 * self._share.part:.0f} % of what was spent"
             return "share", turn, self._ask_target(self._bound([self._top], CALM * turn.beta), turn, text)
+        stalled = self._break_stall(turn)
+        if stalled is not None:
+            return "stall", turn, stalled
         choice = self._explore(turn)
         doubt = self._doubt if self._doubt is not None and self._is_settled(choice) else None
         kind = "ucb"
@@ -316,6 +324,23 @@ class UCBStrategy(_Learner):
             text = "the bounds promise next to nothing: refine where the target's mean is best"
             return "refinement", turn, self._ask_target(self._bound([self._top], 0.0), turn, text)
         return kind, turn, choice
+
+    def _break_stall(self, turn: _Turn) -> _Choice | None:
+        """A query against a stall of one fidelity (base/stall.py), if it is its turn; the last one is for the best."""
+        last = self._manner.last_query and turn.view.remaining < 2 * self._costs[-1]
+        if self._top > 0 or self._doubt is None or last or not self._models.is_noiseless(0):
+            return None
+        whose = find_turn(self._observations.rows(0)[1], self._spread(), len(turn.pending))
+        if whose is Turn.BEST:
+            text = "values bring no gain: where the bound is largest with little exploration"
+            choice = self._ask_target(self._bound([0], CALM * turn.beta), replace(turn, beta=CALM * turn.beta), text)
+            if not self._is_settled(choice):
+                return choice
+        if whose is not Turn.OWN:
+            u = find_gap(self._problem.domain, self._observations, self._failures, turn.pending, turn.view.rng)
+            text = "values bring no gain: far from all of them"
+            return None if u is None else self._terms_at(u, turn.beta).at(0, text)
+        return None
 
     def _beware(self, kind: str, turn: _Turn, choice: _Choice) -> tuple[str, _Turn, _Choice]:
         """The same, or what is better asked before it because evaluations fail (base/risk.py)."""

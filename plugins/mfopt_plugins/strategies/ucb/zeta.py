@@ -4,8 +4,8 @@ Where a bound is not given, ζ_m = (M − m) ζ (section "Choice of ζ_m's"). ζ
 values; whenever |f_m − f_{m−1}| > ζ at a point where both are known, ζ becomes twice the violation. Where values are
 noisy, three standard deviations of the noise are taken off a difference before it counts.
 
-A bound that was given is a contract (mfopt.theory.contract): every pair of values tests it, and after the first
-violation the theorems promise nothing more. mfopt.analysis.report tells the violations of a run one by one.
+A bound that was given is a contract (mfopt.theory.contract): the means of two fidelities at a point test it, and after
+the first violation the theorems promise nothing more. mfopt.analysis.report tells the violations of a run one by one.
 """
 
 from __future__ import annotations
@@ -39,6 +39,7 @@ class ZetaRule(Kept):
         started=flag,
         violations=table(count, number),
         _largest=number,
+        _comparisons=count,
     )
 
     values: Array
@@ -49,6 +50,7 @@ class ZetaRule(Kept):
         self._fidelities = tuple(fidelities)
         self.learnt = [zeta is None for zeta in self._given]
         self.violations: dict[int, float] = {}
+        self._comparisons = 0  # with bounds that were given
         self.restart()
 
     def restart(self) -> None:
@@ -65,24 +67,26 @@ class ZetaRule(Kept):
             self._set(2 * self._largest)
 
     def compare(self, k: int, y: float, other: int, y_other: float, noise: float) -> None:
-        """Take the values of one point at two positions; `noise` is the variance of their difference by noise alone."""
+        """Take the values of one point at two positions; `noise` is the variance of their difference by noise alone.
+
+        It matters where ζ of the lower position is learnt, and its neighbour is the other one.
+        """
         low, high = min(k, other), max(k, other)
-        difference = excess(y - y_other, noise)
-        if self.learnt[low]:
-            if high - low == 1:
-                self._grow(difference)
-        elif not self.learnt[high]:
-            self._hold_to_contract(low, high, difference)
+        if self.learnt[low] and high - low == 1:
+            self._grow(excess(y - y_other, noise))
 
-    def _grow(self, difference: float) -> None:
-        """Take a difference of neighbours: ζ becomes twice one that it does not allow."""
-        if not self.started:
-            self._largest = max(self._largest, difference)
-        elif difference > self.neighbour:
-            self._set(2 * difference)
+    def is_contract(self, k: int, other: int) -> bool:
+        """Whether the bounds of both positions were given."""
+        return not (self.learnt[k] or self.learnt[other])
 
-    def _hold_to_contract(self, low: int, high: int, difference: float) -> None:
-        """Warn of the first difference that the given ζ do not allow; keep the largest."""
+    def hold_to_contract(self, k: int, mean: float, other: int, mean_other: float, noise: float) -> None:
+        """Take the means of one point at two positions, with the variance of their difference by noise alone.
+
+        Warn of the first difference that the given ζ do not allow; keep the largest.
+        """
+        self._comparisons += 1
+        low, high = min(k, other), max(k, other)
+        difference = excess(mean - mean_other, noise, self._comparisons)
         bound = allowed_difference(float(self._given[low] or 0.0), float(self._given[high] or 0.0))
         if difference <= bound:
             return
@@ -95,6 +99,13 @@ class ZetaRule(Kept):
                 stacklevel=2,
             )
         self.violations[fidelity] = max(self.violations.get(fidelity, 0.0), difference)
+
+    def _grow(self, difference: float) -> None:
+        """Take a difference of neighbours: ζ becomes twice one that it does not allow."""
+        if not self.started:
+            self._largest = max(self._largest, difference)
+        elif difference > self.neighbour:
+            self._set(2 * difference)
 
     def _set(self, zeta: float) -> None:
         top = len(self._given) - 1

@@ -61,7 +61,11 @@ class ZetaChecks(Kept):
             return
         for other in range(len(self._models.used)):
             value = None if other == k else self._observations.value(u, other)
-            if value is not None:
+            if value is None:
+                continue
+            if self._zeta.is_contract(k, other):
+                self._hold_to_contract(u, k, seen, other)
+            else:
                 self._compare(k, seen, other, value)
         if asked and k > 0:
             of_design = self._design.has_issued(u, k)
@@ -109,6 +113,12 @@ class ZetaChecks(Kept):
         learnt = self._zeta.learnt[min(k, other)]
         noise = 0.0 if learnt and not self._contradictions else self._noise(k) + self._noise(other)
         self._zeta.compare(k, self._affine.value(k, y), other, self._affine.value(other, value), noise)
+
+    def _hold_to_contract(self, u: Array, k: int, y: float, other: int) -> None:
+        """Compare the means at this point, with the value y that is about to count, where both bounds were given."""
+        own, others = np.append(self._observations.values(u, k), y), self._observations.values(u, other)
+        noise = self._noise(k) / len(own) + self._noise(other) / len(others)
+        self._zeta.hold_to_contract(k, float(own.mean()), other, float(others.mean()), noise)
 
     def _noise(self, k: int) -> float:
         """The noise variance of corrected values at position k."""

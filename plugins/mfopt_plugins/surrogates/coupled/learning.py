@@ -31,7 +31,7 @@ from mfopt_plugins.method.kept import array, group
 from mfopt_plugins.surrogates.coupled.calibration import Calibration
 from mfopt_plugins.surrogates.given import Given
 from mfopt_plugins.surrogates.gp.process import GaussianProcess, Hyper, MakeGP
-from mfopt_plugins.surrogates.priors import lengthscale_part, mean_part, noise_part, scale_part
+from mfopt_plugins.surrogates.priors import QUIET, Expectation, lengthscale_part, mean_part, noise_part, scale_part
 from mfopt_plugins.surrogates.rows import stack
 from mfopt_plugins.surrogates.theta import Layout, LogLikelihood, Part
 
@@ -70,16 +70,18 @@ class CoupledHyper:
         return self.kernel.is_same(other.kernel) and bool(np.array_equal(ours, theirs))
 
 
-def lay_out(given: Given, noises: Sequence[float | None], calibrated: bool = False) -> Layout:
+def lay_out(
+    given: Given, noises: Sequence[float | None], calibrated: bool = False, expected: Expectation = QUIET
+) -> Layout:
     """θ; what is given and the known noise (or None) per fidelity are not learnt, a and b only if `calibrated`."""
     below = len(noises) - 1
     plain = Calibration.none(below)
     return Layout(
         [
-            lengthscale_part("lengthscale", given.groups, given.lengthscale, given.isotropic),
+            lengthscale_part("lengthscale", given.groups, given.lengthscale, given.isotropic, expected),
             Part("step", np.full(below, _STEP), _STEP_SIGMA),
-            scale_part("scale", given.scale),
-            noise_part("noise", noises, difference=_NOISES_APART**2),
+            scale_part("scale", given.scale, expected=expected),
+            noise_part("noise", noises, _NOISES_APART**2, expected),
             mean_part("mean", [given.mean]),
             Part("factor", plain.a, _FACTOR_SIGMA, given=None if calibrated else plain.a.tolist()),
             Part("shift", plain.b, _SHIFT_SIGMA, positive=False, given=None if calibrated else plain.b.tolist()),

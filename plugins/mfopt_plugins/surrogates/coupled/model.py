@@ -27,7 +27,8 @@ from mfopt_plugins.surrogates.coupled.learning import CoupledHyper, lay_out, log
 from mfopt_plugins.surrogates.given import Given
 from mfopt_plugins.surrogates.gp.process import MakeGP, Process
 from mfopt_plugins.surrogates.groups import Groups
-from mfopt_plugins.surrogates.rows import is_start, thin
+from mfopt_plugins.surrogates.priors import NOISY, QUIET, Expectation
+from mfopt_plugins.surrogates.rows import is_start, show_noise, thin
 from mfopt_plugins.surrogates.theta import AFRESH, NOTHING, Layout, Optimum
 from mfopt_plugins.surrogates.units import Standard
 
@@ -88,8 +89,9 @@ class CoupledGP(Generic[Process]):
         noises = [None if noise is None else noise / a**2 for noise, a in zip(self._noises, guess.a, strict=True)]
         most = int(np.argmax(counts))
         standard = Standard.of(moved[most][1], noises[most])
-        layout = self._lay_out(standard, noises)
-        afresh = sum(counts) >= AFRESH * self._searched
+        expected = NOISY if not self._given.flat and show_noise(self._rows) else QUIET
+        layout = self._lay_out(standard, noises, expected)
+        afresh = sum(counts) >= AFRESH * self._searched or self._is_surprised(expected, standard)
         if afresh:
             self._searched = sum(counts)
         chosen = moved if self._given.flat else thin(moved)
@@ -243,9 +245,13 @@ class CoupledGP(Generic[Process]):
             "jitter": float(self.gp.jitter),
         }
 
-    def _lay_out(self, standard: Standard, noises: Sequence[float | None]) -> Layout:
+    def _is_surprised(self, expected: Expectation, standard: Standard) -> bool:
+        """Whether the values show a noise that the present process does not know of."""
+        return expected is NOISY and self._learnt and NOISY.doubts(self._process.hyper.noises / standard.unit**2)
+
+    def _lay_out(self, standard: Standard, noises: Sequence[float | None], expected: Expectation = QUIET) -> Layout:
         known = [standard.standardise_variance(noise) for noise in noises]
-        return lay_out(standard.standardise_given(self._given), known, self._calibrated)
+        return lay_out(standard.standardise_given(self._given), known, self._calibrated, expected)
 
     def _make_prior(self) -> CoupledProcess[Process]:
         """The process before anything is learnt: at the centre of the priors, but for what is given."""

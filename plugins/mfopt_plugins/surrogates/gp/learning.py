@@ -22,8 +22,16 @@ from mfopt.hooks import Rows
 from mfopt.protocols import Array
 from mfopt_plugins.surrogates.given import Given
 from mfopt_plugins.surrogates.gp.process import GaussianProcess, Hyper, MakeGP
-from mfopt_plugins.surrogates.priors import lengthscale_part, mean_part, noise_part, scale_part
-from mfopt_plugins.surrogates.rows import thin
+from mfopt_plugins.surrogates.priors import (
+    NOISY,
+    QUIET,
+    Expectation,
+    lengthscale_part,
+    mean_part,
+    noise_part,
+    scale_part,
+)
+from mfopt_plugins.surrogates.rows import show_noise, thin
 from mfopt_plugins.surrogates.theta import Layout, Optimum
 
 MEANS_APART = 0.3  # deviation of a fidelity's mean from that of another, over √2
@@ -42,9 +50,11 @@ def learn(
     """The maximum a posteriori hyper-parameters for `rows`, one set and one known noise (or None) per fidelity.
 
     Everything is in standard units. The search starts from the `previous` optimum, with the H that was found there; if
-    `afresh`, from the centre of the priors too.
+    `afresh`, or where noise shows that the previous optimum knows nothing of, from the centre of the priors too.
     """
-    layout = _lay_out(given, noises)
+    expected = NOISY if not given.flat and show_noise(rows) else QUIET
+    layout = _lay_out(given, noises, expected)
+    afresh = afresh or (previous is not None and expected is NOISY and NOISY.doubts([one.noise for one in previous]))
     rows = rows if given.flat else thin(rows)
 
     def likelihood(theta: Array) -> Iterator[tuple[float, Array]]:
@@ -69,13 +79,13 @@ def learn(
     return _unpack(layout, found.theta, noises), found
 
 
-def _lay_out(given: Given, noises: Sequence[float | None]) -> Layout:
+def _lay_out(given: Given, noises: Sequence[float | None], expected: Expectation) -> Layout:
     """θ; what is given is that of a model, with all groups."""
     return Layout(
         [
-            lengthscale_part("lengthscale", given.groups, given.lengthscale, given.isotropic),
-            scale_part("scale", given.scale),
-            noise_part("noise", noises),
+            lengthscale_part("lengthscale", given.groups, given.lengthscale, given.isotropic, expected),
+            scale_part("scale", given.scale, expected=expected),
+            noise_part("noise", noises, expected=expected),
             mean_part("mean", [given.mean] * len(noises), difference=2 * MEANS_APART**2),
         ],
         flat=given.flat,
