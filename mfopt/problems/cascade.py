@@ -100,7 +100,7 @@ class Cascade:
             rule = f"windows must be grey pixels (n, {self.height}, {self.width}) of type uint8"
             raise InputError(f"{rule}, got {windows.shape} of type {windows.dtype}")
         inside = windows[:, 1:-1, 1:-1].astype(np.int64)
-        area = inside[0].size if len(inside) else 1
+        area = (self.height - 2) * (self.width - 2)
         squared = area * (inside**2).sum(axis=(1, 2)) - inside.sum(axis=(1, 2)) ** 2
         scales = (1.0 / np.sqrt(np.maximum(squared, 1))).astype(np.float32)
         clear = np.flatnonzero((squared > 0) & (area * scales.astype(np.float64) < 1.0 / _LEAST_DEVIATION))
