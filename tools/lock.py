@@ -17,7 +17,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 LOCK = ROOT / "requirements-dev.lock"
-EXTRAS = ("plot", "dataframe", "dask", "postgres", "test", "lint", "dev")
+EXTRAS = ("plot", "dataframe", "dask", "postgres", "opencv", "test", "lint", "dev")
 HEAD = "# Written by `make lock` (tools/lock.py). Constraints: pip install -c requirements-dev.lock -e '.[dev]'\n"
 
 

@@ -21,7 +21,7 @@ from pip._vendor.packaging.markers import Marker
 from pip._vendor.packaging.version import Version
 
 PYPROJECT = Path(__file__).resolve().parent.parent / "pyproject.toml"
-BOUNDED = re.compile(r"(?P<name>[\w.-]+)(\[[\w,-]+\])?>=(?P<version>[\w.]+)")
+BOUNDED = re.compile(r"(?P<name>[\w.-]+)(\[[\w,-]+\])?>=(?P<version>[\w.]+)(,<[\w.]+)?")
 
 
 def needed(pyproject: dict[str, Any], extras: list[str]) -> list[str]:

@@ -5,7 +5,7 @@
     illustration                                                one dimension, for the step-by-step illustration
     kde                                                         bandwidth of a density estimate, 300 and 3,000 points
     gp-sample, gp-scaled                                        random functions, see gp_sample and gp_scaled
-    svm, salsa, supernova                                       the paper's real experiments; their data: data.py
+    svm, salsa, vj, supernova                                   the paper's real experiments; their data: data.py
     cloud                                                       measured configurations with their dollars
 
 A name may carry options: "borehole:costs=[0.1,1]" is borehole with other costs (every problem takes those),
@@ -28,6 +28,7 @@ from mfopt.problems.additive_ridge import salsa
 from mfopt.problems.bandwidth import kde
 from mfopt.problems.benchmark import Benchmark
 from mfopt.problems.cosmology import supernova
+from mfopt.problems.face_detection import vj
 from mfopt.problems.gp import gp_sample, gp_scaled
 from mfopt.problems.one_dimension import illustration
 from mfopt.problems.rented_machines import cloud
@@ -44,10 +45,11 @@ _MAKERS: dict[str, Callable[..., Benchmark]] = {
     "gp-scaled": gp_scaled,
     "svm": svm,
     "salsa": salsa,
+    "vj": vj,
     "supernova": supernova,
     "cloud": cloud,
 }
-REAL = ("svm", "salsa", "supernova", "cloud")  # they need data
+REAL = ("svm", "salsa", "vj", "supernova", "cloud")  # they need data
 
 
 def names() -> tuple[str, ...]:

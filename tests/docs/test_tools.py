@@ -19,6 +19,8 @@ def test_the_oldest_versions_are_the_highest_bounds_that_hold_for_this_python():
     assert requirements.oldest({"project": project}) == ["a==1.10", "b==2", "d==3"]
     project["dependencies"][2] = "b>=2; python_version < '3.0'"
     assert requirements.oldest({"project": project}) == ["a==1.10", "b==1", "d==3"]
+    project["dependencies"][2] = "e>=4.1,<5"
+    assert requirements.oldest({"project": project}) == ["a==1.10", "b==1", "d==3", "e==4.1"]
 
 
 def test_nlopt_is_not_admitted_with_a_numpy_that_it_cannot_be_imported_with():
