@@ -202,6 +202,7 @@ SE = Kernel("se", [0.5, 0.5, 0.5])
         (lambda: GP.mixed(Mixture([SE], [[1.0]])).extend([[0.1, 0.2]], [1.0]), "4"),
         (lambda: GP.mixed(Mixture([SE], [[1.0]])).log_marginal_likelihood(grad=True), "must be that of one kernel"),
         (lambda: Pair(Level(GP("se", 0.5, 1.0, 0.0)), Level(GP("se", 0.5, 1.0, 0.0))), "both levels must be of one GP"),
+        (lambda: Level(GP.mixed(Mixture([SE], [[1.0]])), [0.1, 0.0]), "must be the level alone"),
         (lambda: LevelLikelihood([[0.1]], [1], [0.0], 1), "level must be from 0 to 0"),
         (lambda: LevelLikelihood([[0.1]], [0, 0], [0.0], 1), "level must have 1 entries"),
         (
