@@ -12,6 +12,7 @@ cdef cnp.ndarray copy_vector(object x, Py_ssize_t n, str what)
 cdef cnp.ndarray copy_indices(object x, str what)
 cdef Py_ssize_t as_integer(object value, str what) except? -1
 cdef double as_number(object value, str what) except? -1.0
+cdef void copy(Py_ssize_t count, const double *source, cnp.ndarray target) noexcept
 cdef cnp.ndarray new_vector(Py_ssize_t n)
 cdef cnp.ndarray new_matrix(Py_ssize_t n, Py_ssize_t m)
 cdef void to_soa(Py_ssize_t n, Py_ssize_t d, const double *x, double *soa, Py_ssize_t ld) noexcept nogil

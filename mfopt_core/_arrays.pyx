@@ -11,6 +11,7 @@ check the copy and not what was given.
 """
 
 cimport numpy as cnp
+from libc.string cimport memcpy
 
 from mfopt_core._rows cimport mf_all_finite
 
@@ -150,3 +151,9 @@ cdef void to_soa(Py_ssize_t n, Py_ssize_t d, const double *x, double *soa, Py_ss
     for j in range(n):
         for c in range(d):
             soa[c * ld + j] = x[j * d + c]
+
+
+cdef void copy(Py_ssize_t count, const double *source, cnp.ndarray target) noexcept:
+    """Copy so many numbers into an array, from memory that may not be there where there are none."""
+    if count > 0:  # memcpy must not see null pointers
+        memcpy(data(target), source, count * sizeof(double))

@@ -4,6 +4,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mfopt_core._kernels import Kernel
+from mfopt_core._mixture import Mixture
 from mfopt_core._tracked import Tracked
 
 _Array = npt.NDArray[np.float64]
@@ -19,6 +20,8 @@ class GP:
         mean: float = 0.0,
         nu: float | None = None,
     ) -> GP: ...
+    @staticmethod
+    def mixed(mixture: Mixture) -> GP: ...
     def append(self, x: npt.ArrayLike, y: float) -> None: ...
     def extend(self, x: npt.ArrayLike, y: npt.ArrayLike, noise: npt.ArrayLike | None = None) -> None: ...
     def truncate(self, n: int) -> None: ...
@@ -35,7 +38,7 @@ class GP:
     def track(self, x: npt.ArrayLike, lazy: bool = False) -> Tracked: ...
     def cholesky(self) -> _Array: ...
     @property
-    def kernel(self) -> Kernel: ...
+    def kernel(self) -> Kernel | Mixture: ...
     @property
     def noise(self) -> float: ...
     @property
@@ -56,9 +59,9 @@ class GP:
     def weights(self) -> _Array: ...
 
 def _rebuilt(
-    kernel: str,
-    lengthscale: npt.ArrayLike,
-    scale: float,
+    kernel: str | Mixture,
+    lengthscale: npt.ArrayLike | None,
+    scale: float | None,
     noise: float,
     mean: float,
     nu: float | None,

@@ -13,12 +13,12 @@ One lock per GP: calls on one GP from several threads are safe and take turns, c
 
 cimport cython
 cimport numpy as cnp
-from libc.string cimport memcpy
 
 from mfopt_core._arrays cimport (
-    as_integer, as_matrix, as_number, as_points, as_vector, copy_vector, data, new_matrix, new_vector,
+    as_integer, as_matrix, as_number, as_points, as_vector, copy, copy_vector, data, new_matrix, new_vector,
 )
 from mfopt_core._kernels cimport Kernel
+from mfopt_core._mixture cimport Mixture
 from mfopt_core._likelihood cimport compute_likelihood, compute_likelihood_gradient
 from mfopt_core._posterior cimport Moments, Where, compute_covariance, compute_posterior, draw
 from mfopt_core._process cimport Process
@@ -43,6 +43,13 @@ cdef class GP:
         self.process = Process(
             Kernel(kernel, lengthscale, scale, nu), as_number(noise, "noise"), as_number(mean, "mean")
         )
+
+    @staticmethod
+    def mixed(Mixture mixture not None):
+        """A GP whose points are (x, level), with this mixture, no noise of its own and mean 0."""
+        cdef GP gp = GP("se", 1.0, 1.0, 0.0)
+        gp.process = Process(mixture, 0.0, 0.0)
+        return gp
 
     # -- data in ---------------------------------------------------------------------------------------------
 
@@ -166,6 +173,8 @@ cdef class GP:
         cdef cnp.ndarray gradient, slopes
         cdef Py_ssize_t d
         cdef double value
+        if grad and type(self.process.kernel) is not Kernel:
+            raise ValueError("the gradient must be that of one kernel, got a mixture: see mfopt_core.LevelLikelihood")
         with self.lock:
             value = compute_likelihood(self.process)
             if not grad:
@@ -258,10 +267,8 @@ cdef class GP:
 
     def __reduce__(self):
         kernel = self.kernel
-        return _rebuilt, (
-            kernel.name, kernel.lengthscale, kernel.scale, self.noise, self.mean,
-            kernel.nu if kernel.name == "matern" else None, *self._copy_state(),
-        )
+        given = (kernel, None, None, None) if type(kernel) is Mixture else kernel.__reduce__()[1]
+        return _rebuilt, (*given[:3], self.noise, self.mean, given[3], *self._copy_state())
 
     cdef tuple _copy_state(self):
         """All that the rows have become, at one moment: x, y, noises/scale, L, z and δ.
@@ -294,6 +301,8 @@ cdef class GP:
 
     def __repr__(self):
         kernel = self.kernel
+        if type(kernel) is Mixture:
+            return f"GP.mixed({kernel!r}) with {self.n} observations"
         nu = f", nu={kernel.nu}" if kernel.name == "matern" else ""
         return (
             f"GP({kernel.name!r}, {kernel.lengthscale!r}, {kernel.scale!r}, {self.noise!r}, {self.mean!r}{nu}) "
@@ -320,7 +329,7 @@ cdef int unlock_all(list gps) except -1:
 
 def _rebuilt(kernel, lengthscale, scale, noise, mean, nu, x, y, etas, rows, z, delta):
     """The GP that was pickled, from its parameters and all that its rows had become."""
-    cdef GP gp = GP(kernel, lengthscale, scale, noise, mean, nu)
+    cdef GP gp = GP.mixed(kernel) if type(kernel) is Mixture else GP(kernel, lengthscale, scale, noise, mean, nu)
     cdef Py_ssize_t n = len(y)
     cdef double jitter = as_number(delta, "delta")
     cdef cnp.ndarray points, values, noises, factor, residuals
@@ -338,8 +347,3 @@ def _rebuilt(kernel, lengthscale, scale, noise, mean, nu, x, y, etas, rows, z, d
         gp._restore(points, values, noises, factor, residuals)
     gp.process.delta = jitter
     return gp
-
-
-cdef void copy(Py_ssize_t count, const double *source, cnp.ndarray target) noexcept:
-    if count > 0:  # memcpy must not see the null pointers of an empty GP
-        memcpy(data(target), source, count * sizeof(double))

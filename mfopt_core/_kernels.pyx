@@ -20,9 +20,12 @@ from libc.math cimport exp, lgamma, log, sqrt
 from scipy.special.cython_special cimport kve
 
 from mfopt_core._arrays cimport as_number, as_points, copy_vector, data, new_matrix, to_soa
+from mfopt_core._cholesky cimport BLOCK
+from mfopt_core._correlation cimport Correlation, Slopes
 from mfopt_core._memory cimport Scratch, allocate, release
 from mfopt_core._rows cimport (
     MF_MATERN, MF_MATERN12, MF_MATERN32, MF_MATERN52, MF_SE, mf_build, mf_profile, mf_slope, mf_sqdist,
+    mf_weighted_diff,
 )
 
 import numpy as np
@@ -53,8 +56,41 @@ cdef double _matern_slope(double nu, double r2) noexcept nogil:
     return value if value - value == 0.0 else limit
 
 
+# -- a shape: C without an object, so that it can be used from many -----------------------------------------
+
+cdef void apply_profile(const Shape *shape, Py_ssize_t n, double *values) noexcept nogil:
+    """values[j] <- g(values[j])."""
+    cdef Py_ssize_t j
+    if shape.kind == MF_MATERN:
+        for j in range(n):
+            values[j] = _matern(shape.order, values[j])
+    else:
+        mf_profile(shape.kind, n, values, values)
+
+
+cdef void shape_row(
+    const Shape *shape, Py_ssize_t n, const double *soa, Py_ssize_t ld, const double *z, double *out
+) noexcept nogil:
+    """out[j] = g at the distance of z to point j."""
+    mf_sqdist(shape.d, n, soa, ld, z, shape.w, out)
+    apply_profile(shape, n, out)
+
+
+cdef void shape_slope(
+    const Shape *shape, Py_ssize_t n, const double *soa, Py_ssize_t ld, const double *z, double *out
+) noexcept nogil:
+    """out[j] = h at the distance of z to point j."""
+    cdef Py_ssize_t j
+    mf_sqdist(shape.d, n, soa, ld, z, shape.w, out)
+    if shape.kind == MF_MATERN:
+        for j in range(n):
+            out[j] = _matern_slope(shape.order, out[j])
+    else:
+        mf_slope(shape.kind, n, out, out)
+
+
 @cython.final
-cdef class Kernel:
+cdef class Kernel(Correlation):
     """k(x, z): `lengthscale` is a number (isotropic) or one number per dimension, `scale` = k(x, x)."""
 
     def __cinit__(self, str name, lengthscale, scale=1.0, nu=None):
@@ -64,9 +100,9 @@ cdef class Kernel:
         if (name == "matern") != (nu is not None):
             raise ValueError(f'nu is given with kernel "matern" and only then, got kernel {name!r} and nu={nu!r}')
         self.name = name
-        self.kind = [MF_SE, MF_MATERN12, MF_MATERN32, MF_MATERN52, MF_MATERN][KERNELS.index(name)]
-        self.order = _positive(nu, "nu") if nu is not None else 0.0
-        if self.order > 100.0:
+        self.shape.kind = [MF_SE, MF_MATERN12, MF_MATERN32, MF_MATERN52, MF_MATERN][KERNELS.index(name)]
+        self.shape.order = _positive(nu, "nu") if nu is not None else 0.0
+        if self.shape.order > 100.0:
             raise ValueError(f"nu must be at most 100 (beyond, the kernel is se for all purposes), got {nu!r}")
         self.scale = _positive(scale, "scale")
         self.isotropic = np.ndim(lengthscale) == 0
@@ -83,12 +119,12 @@ cdef class Kernel:
         self.bind(len(ell))
 
     def __dealloc__(self):
-        release(self.w)
+        release(self.shape.w)
 
     @property
     def nu(self):
         """ν of a Matérn kernel, None for se."""
-        return {"se": None, "matern12": 0.5, "matern32": 1.5, "matern52": 2.5, "matern": self.order}[self.name]
+        return {"se": None, "matern12": 0.5, "matern32": 1.5, "matern52": 2.5, "matern": self.shape.order}[self.name]
 
     cdef int bind(self, Py_ssize_t d) except -1:
         """Fix the number of dimensions, once: the first points decide it for an isotropic kernel."""
@@ -97,33 +133,18 @@ cdef class Kernel:
             if self.d != d:
                 raise ValueError(f"points must have {self.d} dimensions like those before, got {d}")
             return 0
-        self.w = <double *>allocate(d, sizeof(double))
+        self.shape.w = <double *>allocate(d, sizeof(double))
         for c in range(d):
-            self.w[c] = 1.0 / (self.lengthscale if self.isotropic else self.lengthscale[c])
-        self.d = d
+            self.shape.w[c] = 1.0 / (self.lengthscale if self.isotropic else self.lengthscale[c])
+        self.d = self.shape.d = d
         return 0
-
-    cdef void profile(self, Py_ssize_t n, double *values) noexcept nogil:
-        """values[j] <- g(values[j])."""
-        cdef Py_ssize_t j
-        if self.kind == MF_MATERN:
-            for j in range(n):
-                values[j] = _matern(self.order, values[j])
-        else:
-            mf_profile(self.kind, n, values, values)
-
-    cdef void distances(
-        self, Py_ssize_t dims, Py_ssize_t n, const double *soa, Py_ssize_t ld, const double *z, double *out
-    ) noexcept nogil:
-        """out[j] = r² between z and point j in the first `dims` coordinates."""
-        mf_sqdist(dims, n, soa, ld, z, self.w, out)
 
     cdef double distance_beyond(self, Py_ssize_t dims, const double *x, const double *tail) noexcept nogil:
         """r² between x (d,) and a point whose coordinates from `dims` on are `tail`, in these coordinates."""
         cdef Py_ssize_t c
         cdef double away, total = 0.0
         for c in range(dims, self.d):
-            away = (x[c] - tail[c - dims]) * self.w[c]
+            away = (x[c] - tail[c - dims]) * self.shape.w[c]
             total += away * away
         return total
 
@@ -131,20 +152,34 @@ cdef class Kernel:
         self, Py_ssize_t n, const double *soa, Py_ssize_t ld, const double *z, double *out
     ) noexcept nogil:
         """out[j] = g at the distance of z to point j."""
-        mf_sqdist(self.d, n, soa, ld, z, self.w, out)
-        self.profile(n, out)
+        shape_row(&self.shape, n, soa, ld, z, out)
 
-    cdef void slope(
-        self, Py_ssize_t n, const double *soa, Py_ssize_t ld, const double *z, double *out
+    cdef void row_at_levels(
+        self, Py_ssize_t dims, Py_ssize_t q, const double *soa, Py_ssize_t ld, Py_ssize_t levels, const double *tails,
+        const double *x, double *out
     ) noexcept nogil:
-        """out[j] = h at the distance of z to point j."""
-        cdef Py_ssize_t j
-        mf_sqdist(self.d, n, soa, ld, z, self.w, out)
-        if self.kind == MF_MATERN:
-            for j in range(n):
-                out[j] = _matern_slope(self.order, out[j])
-        else:
-            mf_slope(self.kind, n, out, out)
+        """out[m·q + j] = g at the distance of x to (point j, tail m): the distance to the point once for all tails."""
+        cdef Py_ssize_t m, j, width = self.d - dims
+        cdef double beyond
+        mf_sqdist(dims, q, soa, ld, x, self.shape.w, out)
+        for m in range(levels - 1, -1, -1):  # the first last: the others start from it
+            beyond = self.distance_beyond(dims, x, tails + m * width) if width > 0 else 0.0
+            for j in range(q):
+                out[m * q + j] = out[j] + beyond
+        apply_profile(&self.shape, levels * q, out)
+
+    cdef void add_slopes(
+        self, Py_ssize_t dims, Py_ssize_t n, const double *soa, Py_ssize_t ld, const double *z, const Slopes *slopes
+    ) noexcept nogil:
+        """Add the weighted sums of gradients."""
+        cdef Py_ssize_t i, k
+        cdef double slope[BLOCK]
+        cdef double weighted[BLOCK]
+        shape_slope(&self.shape, n, soa, ld, z, slope)
+        for k in range(slopes.count):
+            for i in range(n):
+                weighted[i] = slope[i] * slopes.weights[k][i * slopes.strides[k]]
+            mf_weighted_diff(dims, n, soa, ld, z, self.shape.w, weighted, slopes.out[k])
 
     def __call__(self, x, z):
         """The block K with K_ij = k(x_i, z_j), (p, q)."""
@@ -185,16 +220,16 @@ cdef class Kernel:
             to_soa(q, d, columns, soa, q)
             for i in range(p):
                 if slopes:
-                    self.slope(q, soa, q, rows + i * d, out + i * q)
+                    shape_slope(&self.shape, q, soa, q, rows + i * d, out + i * q)
                 else:
-                    self.row(q, soa, q, rows + i * d, out + i * q)
+                    shape_row(&self.shape, q, soa, q, rows + i * d, out + i * q)
                 if self.scale != 1.0:
                     for j in range(q):
                         out[i * q + j] *= self.scale
         return block
 
     def __reduce__(self):
-        return Kernel, (self.name, self.lengthscale, self.scale, self.order if self.name == "matern" else None)
+        return Kernel, (self.name, self.lengthscale, self.scale, self.shape.order if self.name == "matern" else None)
 
 
 cdef double _positive(object value, str what) except -1.0:

@@ -13,6 +13,7 @@ from libc.math cimport fabs
 
 from mfopt_core._arrays cimport as_number, as_points, copy_indices, copy_vector, data
 from mfopt_core._gp cimport GP
+from mfopt_core._mixture cimport Mixture
 from mfopt_core._slots cimport Slots
 from mfopt_core._tracker cimport Tracker
 
@@ -39,6 +40,8 @@ cdef class Level:
             raise ValueError(f"factor must be a number other than 0, its size from 1e-150 to 1e150, got {factor!r}")
         if 0 < gp.process.d() <= cnp.PyArray_DIM(self.last, 0):
             raise ValueError(f"tail must leave at least one of {gp.process.d()} coordinates, got {len(self.last)}")
+        if type(gp.process.kernel) is Mixture and cnp.PyArray_DIM(self.last, 0) > 1:
+            raise ValueError(f"the tail of a mixture must be the level alone, got {len(self.last)} coordinates")
 
     @property
     def tail(self):

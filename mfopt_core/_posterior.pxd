@@ -27,6 +27,9 @@ cdef struct Moments:  # at M levels of q points: numbers (M, q), gradients in th
     double *dvar
 
 cdef int open_pass(Pass *p, Process process, Py_ssize_t points, Py_ssize_t width, Scratch scratch) except -1
+cdef Py_ssize_t find_width(Py_ssize_t columns) noexcept nogil
+cdef void solve_pass(Pass *p, Process process, const Where *where, Py_ssize_t first, Py_ssize_t count) noexcept nogil
+cdef void join_tail(Pass *p, Process process, const Where *where, Py_ssize_t j, Py_ssize_t m) noexcept nogil
 cdef int compute_posterior(Process process, const Where *where, Moments *moments) except -1
 cdef int compute_covariance(Process process, Py_ssize_t q, const double *x, double *covariance) except -1
 cdef int draw(

@@ -17,9 +17,10 @@ from libc.string cimport memcpy, memset
 from mfopt_core._arrays cimport to_soa
 from mfopt_core._blas cimport syrk_tn
 from mfopt_core._cholesky cimport BLOCK, Factor, count_blocks, count_in_block
+from mfopt_core._correlation cimport Slopes
 from mfopt_core._memory cimport Scratch
 from mfopt_core._process cimport Points, Process
-from mfopt_core._rows cimport MF_FEW, mf_dot, mf_weighted_diff
+from mfopt_core._rows cimport MF_FEW, mf_dot
 
 cdef double FIRST_JITTER = 1e-14  # of a covariance that is drawn from, normalised by s
 
@@ -107,24 +108,16 @@ cdef void compute_gradient(
     Pass *p, Process process, Py_ssize_t column, Py_ssize_t dims, const double *alpha, double *dmean, double *dvar
 ) noexcept nogil:
     """∇μ and ∇σ², (dims,), at the point `p.whole`, which is this column of a pass whose V has become L⁻ᵀV."""
-    cdef Py_ssize_t n = process.n(), b, i, c, count
-    cdef const double *soa
-    cdef const double *w
-    cdef double slope[BLOCK]
-    cdef double weighted[BLOCK]
+    cdef Py_ssize_t n = process.n(), b, c
+    cdef Slopes slopes
+    slopes.count = 2
+    slopes.strides[0], slopes.strides[1] = 1, p.width
+    slopes.out[0], slopes.out[1] = dmean, dvar
     memset(dmean, 0, dims * sizeof(double))
     memset(dvar, 0, dims * sizeof(double))
     for b in range(count_blocks(n)):
-        count = count_in_block(b, n)
-        soa = process.data.soa[b]
-        process.kernel.slope(count, soa, BLOCK, p.whole, slope)
-        for i in range(count):
-            weighted[i] = slope[i] * alpha[b * BLOCK + i]
-        mf_weighted_diff(dims, count, soa, BLOCK, p.whole, process.kernel.w, weighted, dmean)
-        w = p.v + b * BLOCK * p.width + column
-        for i in range(count):
-            weighted[i] = slope[i] * w[i * p.width]
-        mf_weighted_diff(dims, count, soa, BLOCK, p.whole, process.kernel.w, weighted, dvar)
+        slopes.weights[0], slopes.weights[1] = alpha + b * BLOCK, p.v + b * BLOCK * p.width + column
+        process.kernel.add_slopes(dims, count_in_block(b, n), process.data.soa[b], BLOCK, p.whole, &slopes)
     for c in range(dims):
         dmean[c] *= process.root
         dvar[c] *= -2.0 * process.kernel.scale

@@ -2,8 +2,8 @@ cimport cython
 from libc.stdint cimport uint64_t
 
 from mfopt_core._cholesky cimport Factor
+from mfopt_core._correlation cimport Correlation
 from mfopt_core._data cimport Data
-from mfopt_core._kernels cimport Kernel
 
 cdef struct Points:  # q points at each of M levels: (x_j, tail_m)
     Py_ssize_t count  # q
@@ -16,7 +16,7 @@ cdef struct Points:  # q points at each of M levels: (x_j, tail_m)
 
 @cython.final
 cdef class Process:
-    cdef Kernel kernel
+    cdef Correlation kernel  # a Kernel or a Mixture
     cdef Data data
     cdef Factor factor  # L: solves with it are part of the interface below
     cdef double noise  # variance, of rows that come without a noise of their own

@@ -1,7 +1,7 @@
 from typing import final
 
-from mfopt_core._kernels import Kernel
+from mfopt_core._correlation import Correlation
 
 @final
 class Process:
-    def __new__(cls, kernel: Kernel, noise: float, mean: float) -> Process: ...
+    def __new__(cls, kernel: Correlation, noise: float, mean: float) -> Process: ...

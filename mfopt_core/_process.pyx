@@ -34,8 +34,8 @@ from libc.stdint cimport uint64_t
 from libc.string cimport memcpy, memset
 
 from mfopt_core._cholesky cimport BLOCK, Factor, count_blocks, count_in_block
+from mfopt_core._correlation cimport Correlation
 from mfopt_core._data cimport Data
-from mfopt_core._kernels cimport Kernel
 from mfopt_core._memory cimport release, resize
 from mfopt_core._rows cimport mf_accumulate, mf_all_finite, mf_check, mf_dot
 
@@ -48,7 +48,7 @@ cdef double LARGEST = 1e152  # of a normalised value: its square must not overfl
 cdef class Process:
     """Kernel, data and factor of a GP, which adds checks of what comes in and a lock. A C-level object."""
 
-    def __cinit__(self, Kernel kernel not None, double noise, double mean):
+    def __cinit__(self, Correlation kernel not None, double noise, double mean):
         self.kernel = kernel
         self.check_noise(noise)
         self.noise = noise
@@ -171,15 +171,9 @@ cdef class Process:
 
     cdef void covary_row(self, Py_ssize_t i, const Points *points, double *r) noexcept nogil:
         """r[m·q + j] = k(x_i, (point j, tail m))/s."""
-        cdef Py_ssize_t m, j, q = points.count, width = self.kernel.d - points.dims
-        cdef const double *x = self.data.point(i)
-        cdef double beyond
-        self.kernel.distances(points.dims, q, points.soa, points.ld, x, r)
-        for m in range(points.levels - 1, -1, -1):  # the first last: the others start from it
-            beyond = self.kernel.distance_beyond(points.dims, x, points.tails + m * width) if width > 0 else 0.0
-            for j in range(q):
-                r[m * q + j] = r[j] + beyond
-        self.kernel.profile(points.levels * q, r)
+        self.kernel.row_at_levels(
+            points.dims, points.count, points.soa, points.ld, points.levels, points.tails, self.data.point(i), r
+        )
 
     cdef void covary(self, const Points *points, double *r, Py_ssize_t ld) noexcept nogil:
         """r[i·ld + m·q + j] = k(x_i, (point j, tail m))/s for all rows."""

@@ -7,7 +7,7 @@ sides. docs/write-a-plugin.md lists all of them from these files. The names are 
     of a domain        HasBlocks, SnapsPoints, NamesValues, NamesArguments
     of a surrogate     TiesScales, VariesLearning, FusesBounds, SharesKernel, SoftensValues
     of a surrogate     CouplesFidelities, ModelsJointly
-    of a model         CalibratesFidelities, TellsFactors, DoubtsFit, KeepsFit
+    of a model         CalibratesFidelities, TellsFactors, DoubtsFit, PairsFidelities, KeepsFit
     of an acquisition  HasPieces, KeepsRecurring, CountsRows, FindsArgmax; `with_defaults` adds what is missing
     of a strategy      KnowsExhaustion, PredictsValues, KeepsState, FollowsTheorem, PrefersSurrogate
     of any plugin      DescribesOptions
@@ -39,6 +39,7 @@ from mfopt.hooks.models import (
     CalibratesFidelities,
     DoubtsFit,
     KeepsFit,
+    PairsFidelities,
     Rows,
     TellsFactors,
 )
@@ -95,6 +96,7 @@ __all__ = [
     "ModelsJointly",
     "NamesArguments",
     "NamesValues",
+    "PairsFidelities",
     "PredictsValues",
     "PrefersSurrogate",
     "Rows",

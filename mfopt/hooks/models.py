@@ -42,6 +42,23 @@ class DoubtsFit(Protocol):
 
 
 @runtime_checkable
+class PairsFidelities(Protocol):
+    """A joint model that tells two of its fidelities, and how they vary together, in one go and so sooner.
+
+    mf-sko asks for it.
+    """
+
+    def pair(self, u: Array, k: int, other: int, recurring: bool) -> tuple[Array, Array, Array]:
+        """Means (2, q) and variances (2, q) of both fidelities at the rows of u, and their covariance (q,).
+
+        `recurring` says that these points will come back at later asks: what is found out about them may be kept.
+        """
+
+    def pair_gradient(self, u: Array, k: int, other: int) -> tuple[Array, Array, Array, Array, Array, Array]:
+        """The same, then the gradients in u of all three: (2, q, dim), (2, q, dim) and (q, dim)."""
+
+
+@runtime_checkable
 class KeepsFit(Protocol):
     """A model, or a joint model, that can be put back into the state in which it was, from its rows.
 

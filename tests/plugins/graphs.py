@@ -10,7 +10,6 @@ import numpy as np
 import mfopt_core
 from mfopt.protocols import Problem
 from mfopt_plugins.method.observations import Told
-from mfopt_plugins.surrogates.ar1.model import JointGP
 
 # What is remembered to save time: results do not depend on it.
 CACHES = {"_level", "levels", "_grid", "_believed", "_nearest_row", "_stands_for"}
@@ -54,7 +53,7 @@ def _compare(one, other, path, seen):
         yield from _compare(one.__self__, other.__self__, f"{path}.__self__", seen)
     elif isinstance(one, partial):
         yield from _compare((one.func, one.args, one.keywords), (other.func, other.args, other.keywords), path, seen)
-    elif isinstance(one, (mfopt_core.GP, mfopt_core.Kernel)):
+    elif isinstance(one, (mfopt_core.GP, mfopt_core.Kernel, mfopt_core.Mixture)):
         yield from _compare(one.__reduce__()[1:], other.__reduce__()[1:], path, seen)
     elif not isinstance(one, Problem):  # the user's own: it does not change
         yield from _compare(_attributes(one), _attributes(other), path, seen)
@@ -64,8 +63,6 @@ def _attributes(one):
     if not hasattr(one, "__dict__"):
         raise TypeError(f"cannot compare {type(one)}")
     attributes = {key: vars(one)[key] for key in sorted(vars(one)) if key not in CACHES}
-    if isinstance(one, JointGP):  # made of all rows when it is next used
-        del attributes["_process"]
     if isinstance(one, Told):  # arrays with room for more
         for name in ("_u", "_y", "_told", "_far"):
             attributes[name] = [rows[:n] for n, rows in zip(one._size, attributes[name], strict=True)]

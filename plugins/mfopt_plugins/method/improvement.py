@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import erfcx, log_ndtr, ndtr
 
-from mfopt.hooks import AcquisitionDefaults
+from mfopt.hooks import AcquisitionDefaults, with_defaults
 from mfopt.protocols import Acquisition, Array, Model
 
 _LOG_ROOT_2PI = 0.5 * float(np.log(2 * np.pi))
@@ -53,13 +53,19 @@ class ExpectedImprovement(AcquisitionDefaults):
 
     def __call__(self, u: Array) -> Array:
         """Values at the rows of u."""
-        mean, var = self._model.posterior(u)
+        return self.value(*self._model.posterior(u))
+
+    def gradient(self, u: Array) -> tuple[Array, Array]:
+        """Values and gradients."""
+        return self.slope(*self._model.posterior_gradient(u))
+
+    def value(self, mean: Array, var: Array) -> Array:
+        """Values where the model has these means and variances."""
         z, sigma = self._score(mean, var)
         return np.asarray(log_h(z) + np.log(sigma / self._unit))
 
-    def gradient(self, u: Array) -> tuple[Array, Array]:
-        """Values and gradients: ∂ log EI = (Φ/h ∂μ + φ/h ∂σ)/σ, since h′ = Φ and h − zΦ = φ."""
-        mean, var, dmean, dvar = self._model.posterior_gradient(u)
+    def slope(self, mean: Array, var: Array, dmean: Array, dvar: Array) -> tuple[Array, Array]:
+        """The same with gradients: ∂ log EI = (Φ/h ∂μ + φ/h ∂σ)/σ, since h′ = Φ and h − zΦ = φ."""
         z, sigma = self._score(mean, var)
         near, far = np.maximum(z, -1.0), np.minimum(z, -1.0)
         h, share = _density(near) + near * ndtr(near), excess_over_density(far)
@@ -107,11 +113,20 @@ class Tamed(AcquisitionDefaults):
     TAIL = 20.0  # c: improvements below e^−20 units are drawn in
 
     def __init__(self, acquisition: Acquisition) -> None:
-        self._acquisition = acquisition
+        self._acquisition = with_defaults(acquisition)
 
     def __call__(self, u: Array) -> Array:
         """Values at the rows of u."""
         return self._draw_in(self._acquisition(u))[0]
+
+    def recurring(self, u: Array) -> Array:
+        """Values at points that will come back."""
+        return self._draw_in(self._acquisition.recurring(u))[0]
+
+    @property
+    def rows(self) -> int:
+        """What an evaluation costs: that of the acquisition."""
+        return self._acquisition.rows
 
     def gradient(self, u: Array) -> tuple[Array, Array]:
         """Values and gradients."""

@@ -7,7 +7,7 @@ from math import log
 
 import numpy as np
 
-from mfopt.hooks import AcquisitionDefaults
+from mfopt.hooks import AcquisitionDefaults, PairsFidelities
 from mfopt.protocols import Array, CovariantModel, Query, Suggestion, Surrogate, View
 from mfopt_plugins.method.improvement import ExpectedImprovement, Tamed
 from mfopt_plugins.method.models import FidelityModels
@@ -34,30 +34,38 @@ class AugmentedImprovement(AcquisitionDefaults):
         self._improvement = ExpectedImprovement(models.models[self._top], best, unit)
         self._log_ratio = log(ratio)
         joint = models.joint
-        self._joint = joint if isinstance(joint, CovariantModel) and k < self._top else None
+        # Without one no other fidelity tells about the target.
+        self._joint: CovariantModel | None = joint if isinstance(joint, CovariantModel) else None
+        self._paired: PairsFidelities | None = joint if isinstance(joint, PairsFidelities) else None
         self._noise = max(models.noise(k), (_NUGGET * unit) ** 2)
+
+    @property
+    def rows(self) -> int:
+        """Rows of all models, which together make an evaluation costly."""
+        return sum(model.n for model in self._models.models)
 
     def __call__(self, u: Array) -> Array:
         """Values at the rows of u."""
-        var = self._models.models[self._k].posterior(u)[1]
-        value = self._improvement(u) + self._use(var)[0] + self._log_ratio
-        joint = self._joint
-        if joint is None:  # no other fidelity tells about this one, or it is the target itself
-            return np.asarray(value)
-        top = self._models.models[self._top].posterior(u)[1]
-        return np.asarray(value + self._log_correlation(joint.covariance(u, self._k, self._top), var, top))
+        return self._value(*self._look(u, False))
+
+    def recurring(self, u: Array) -> Array:
+        """The same for points that will come back."""
+        return self._value(*self._look(u, True))
+
+    def _value(self, mean: Array, var: Array, cov: Array) -> Array:
+        """Values from means and variances (2, q) at position k and at the target, and their covariance (q,)."""
+        value = self._improvement.value(mean[1], var[1]) + self._use(var[0])[0] + self._log_ratio
+        return value if self._is_alone else np.asarray(value + self._log_correlation(cov, var[0], var[1]))
 
     def gradient(self, u: Array) -> tuple[Array, Array]:
         """Values and gradients."""
-        value, slope = self._improvement.gradient(u)
-        _, var, _, dvar = self._models.models[self._k].posterior_gradient(u)
+        mean, both, cov, dmean, dboth, dcov = self._look_around(u)
+        value, slope = self._improvement.slope(mean[1], both[1], dmean[1], dboth[1])
+        (var, top), (dvar, dtop) = both, dboth
         use, by_var = self._use(var)
         value, slope = value + use + self._log_ratio, slope + by_var[:, None] * dvar
-        joint = self._joint
-        if joint is None:  # no other fidelity tells about this one, or it is the target itself
+        if self._is_alone:
             return value, slope
-        _, top, _, dtop = self._models.models[self._top].posterior_gradient(u)
-        cov, dcov = joint.covariance_gradient(u, self._k, self._top)
         correlation = self._log_correlation(cov, var, top)
         # ∂ log |c|/√(v w) = ∂c/c − ½ ∂v/v − ½ ∂w/w; nothing where the correlation passes for none or for 1.
         # Zeros are left out by themselves: NumPy's logarithm of _LEAST may be above Python's by its last bit.
@@ -65,6 +73,32 @@ class AugmentedImprovement(AcquisitionDefaults):
         c, v, w = (np.where(inside, part, 1.0)[:, None] for part in (cov, var, top))
         by_correlation = dcov / c - 0.5 * dvar / v - 0.5 * dtop / w
         return value + correlation, slope + np.where(inside[:, None], by_correlation, 0.0)
+
+    @property
+    def _is_alone(self) -> bool:
+        """Whether position k is the target itself, or nothing is known of their relation."""
+        return self._joint is None or self._k == self._top
+
+    def _look(self, u: Array, recurring: bool) -> tuple[Array, Array, Array]:
+        """Means and variances (2, q) at position k and at the target, and their covariance (q,)."""
+        if self._paired is not None:
+            return self._paired.pair(u, self._k, self._top, recurring)
+        both = [self._models.models[k].posterior(u) for k in sorted({self._k, self._top})]
+        mean, var = (np.array([part[0], part[-1]]) for part in zip(*both, strict=True))
+        if self._joint is None or self._is_alone:
+            return mean, var, np.zeros(len(u))
+        return mean, var, self._joint.covariance(u, self._k, self._top)
+
+    def _look_around(self, u: Array) -> tuple[Array, Array, Array, Array, Array, Array]:
+        """The same, then all gradients."""
+        if self._paired is not None:
+            return self._paired.pair_gradient(u, self._k, self._top)
+        both = [self._models.models[k].posterior_gradient(u) for k in sorted({self._k, self._top})]
+        mean, var, dmean, dvar = (np.array([part[0], part[-1]]) for part in zip(*both, strict=True))
+        if self._joint is None or self._is_alone:
+            return mean, var, np.zeros(len(u)), dmean, dvar, np.zeros(u.shape)
+        cov, dcov = self._joint.covariance_gradient(u, self._k, self._top)
+        return mean, var, cov, dmean, dvar, dcov
 
     def _use(self, var: Array) -> tuple[Array, Array]:
         """log(1 − η/√(σ² + η²)) and its derivative in σ²: how much of σ a value with noise would take away.

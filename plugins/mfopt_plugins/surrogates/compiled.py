@@ -11,13 +11,15 @@ from collections.abc import Sequence
 import numpy as np
 
 import mfopt_core
-from mfopt.hooks import FullAcquisition
-from mfopt.protocols import Model
+from mfopt.hooks import FullAcquisition, Rows
+from mfopt.protocols import Array, Model
 from mfopt_plugins.surrogates.base import KernelSurrogate, require_all
+from mfopt_plugins.surrogates.coupled.learning import CoupledHyper, Evaluate
 from mfopt_plugins.surrogates.coupled.model import CoupledGP, CoupledModel
 from mfopt_plugins.surrogates.given import Given
 from mfopt_plugins.surrogates.gp.model import GPModel
 from mfopt_plugins.surrogates.gp.process import Hyper
+from mfopt_plugins.surrogates.rows import stack
 
 
 class CompiledSurrogate(KernelSurrogate[mfopt_core.GP]):
@@ -63,6 +65,16 @@ class CompiledModel(GPModel[mfopt_core.GP]):
 
 class CompiledCoupledGP(CoupledGP[mfopt_core.GP]):
     """A coupled process over mfopt_core.GP."""
+
+    def _evaluate(self, rows: Sequence[Rows]) -> Evaluate:
+        u, level, y = stack(rows)
+        likelihood = mfopt_core.LevelLikelihood(u, level, y, len(rows))
+
+        def evaluate(hyper: CoupledHyper) -> tuple[float, Array, Array, Array, Array]:
+            kernel, calibration = self._make(hyper.kernel).kernel, hyper.calibration
+            return likelihood(kernel, hyper.kernel.mean, hyper.noises, calibration.a, calibration.b)
+
+        return evaluate
 
     def level(self, k: int) -> mfopt_core.Level:
         """Fidelity k of the process, in its own unit and with its own zero."""

@@ -5,16 +5,24 @@ one by one. A process that is made again with the same rows in the same groups i
 
 A process whose jitter has changed has factorised all its rows anew, as one group. Where a part of a group is forgotten,
 how the rest was computed is not known any more: such a process cannot be made again to the bit.
+
+A LevelledProcess is given the rows of several fidelities so: fidelity k at u is a_k f(c_k(u)) + b_k with f the function
+of the process and c_k(u) the point that stands for (u, k).
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from itertools import accumulate, pairwise
+from itertools import accumulate, groupby, pairwise
+from typing import Any, Generic
 
+import numpy as np
+
+from mfopt.hooks import Rows
 from mfopt.protocols import Array
-from mfopt_plugins.method.kept import count, many, mapping, number
-from mfopt_plugins.surrogates.gp.process import GaussianProcess
+from mfopt_plugins.method.kept import count, group, many, mapping, number
+from mfopt_plugins.surrogates.gp.process import GaussianProcess, Process
 
 
 class Groups:
@@ -78,3 +86,88 @@ class Groups:
         return next(
             (k for k, (ours, theirs) in enumerate(pairs) if ours != theirs), min(len(ends), len(self._ends)) - 1
         )
+
+
+class LevelledProcess(ABC, Generic[Process]):
+    """The process, in the unit of y: `factors` are a, `shifts` b, `noises` those of the values told.
+
+    Rows are added behind those that are there, whatever their fidelity, which costs O(n²) a row.
+    """
+
+    def __init__(self, factors: Array, shifts: Array, noises: Array) -> None:
+        self.factors, self.shifts, self.noises = factors, shifts, noises
+        self.gp = self._make()
+        self._order: list[int] = []  # the fidelity of each row of the process
+        self._groups = Groups()
+
+    @abstractmethod
+    def _make(self) -> Process:
+        """The process without rows."""
+
+    @abstractmethod
+    def encode(self, u: Array, k: int) -> Array:
+        """The points c_k(u)."""
+
+    def forget(self, k: int, n: int) -> None:
+        """Forget the rows of fidelity k but the first n, and all rows behind the first of these, for follow to add."""
+        forgotten = np.flatnonzero(np.array(self._order, dtype=np.int64) == k)[n:]
+        if len(forgotten):
+            self.gp.truncate(int(forgotten[0]))
+            self._groups.cut(int(forgotten[0]))
+            del self._order[int(forgotten[0]) :]
+
+    def follow(self, rows: Sequence[Rows]) -> None:
+        """Condition the process on these rows, (u, y) per fidelity.
+
+        They are those of the last call, less those forgotten since, with others behind them.
+        """
+        for k, (u, y) in enumerate(rows):
+            known = self._order.count(k)
+            if known < len(y):
+                self.gp.extend(*self._convert(k, (u[known:], y[known:])))
+                self._groups.add(len(y) - known, self.gp.jitter)
+                self._order += [k] * (len(y) - known)
+
+    def posterior(self, u: Array, k: int) -> tuple[Array, Array]:
+        """Mean and variance of fidelity k."""
+        mean, var = self.gp.posterior(self.encode(u, k))
+        a, b = self._unit(k)
+        return a * mean + b, a**2 * var
+
+    def posterior_gradient(self, u: Array, k: int) -> tuple[Array, Array, Array, Array]:
+        """The same with gradients in u."""
+        mean, var, dmean, dvar = self.gp.posterior_gradient(self.encode(u, k))
+        a, b = self._unit(k)
+        return a * mean + b, a**2 * var, a * dmean[:, : u.shape[1]], a**2 * dvar[:, : u.shape[1]]
+
+    def state(self) -> dict[str, Any] | None:
+        """The fidelities of its rows, as runs, and their groups; None where these are not known."""
+        groups = self._groups.state(len(self._order))
+        runs = [[k, len(list(rows))] for k, rows in groupby(self._order)]
+        return None if groups is None else {"order": runs, "groups": groups}
+
+    def rebuild(self, state: object, rows: Sequence[Rows]) -> None:
+        """Be as another process with these hyper-parameters was, which had such rows; some may be there already."""
+        given = mapping(state, "order", "groups")
+        runs = many(group(count, count))(given["order"])
+        have = [sum(size for k, size in runs if k == j) for j in range(len(rows))]
+        if any(n > len(y) for n, (_, y) in zip(have, rows, strict=True)) or any(k >= len(rows) for k, _ in runs):
+            raise ValueError(f"a process must have rows that are there, got {have}")
+        order = np.repeat([k for k, _ in runs], [size for _, size in runs]).astype(np.int64)
+        parts = [self._convert(k, (u[:n], y[:n])) for k, (n, (u, y)) in enumerate(zip(have, rows, strict=True))]
+        place = np.argsort(np.argsort(order, kind="stable"))  # of each row among all, sorted by fidelity
+        points, values, noises = (np.concatenate(part)[place] for part in zip(*parts, strict=True))
+        if self._order != order[: len(self._order)].tolist():  # other rows than these
+            self.gp, self._groups = self._make(), Groups()
+        self._groups.rebuild(self.gp, given["groups"], points, values, noises)
+        self._order = order.tolist()
+
+    def _unit(self, k: int) -> tuple[float, float]:
+        """What turns the process into values of fidelity k."""
+        return float(self.factors[k]), float(self.shifts[k])
+
+    def _convert(self, k: int, rows: Rows) -> tuple[Array, Array, Array]:
+        """Points, values and noises of the process for rows of fidelity k."""
+        u, y = rows
+        a, b = self.factors[k], self.shifts[k]
+        return self.encode(u, k), (y - b) / a, np.full(len(y), self.noises[k] / a**2)

@@ -15,6 +15,9 @@ from mfopt_core import (
     Direct,
     Kernel,
     Level,
+    LevelLikelihood,
+    Mixture,
+    Pair,
     Tracked,
     argmax_ucb,
     ascend,
@@ -38,7 +41,7 @@ class Calls:
         self.made = Counter()
         self.kinds = [self.grow, self.grow, self.ask_gp, self.ask_gp, self.look, self.use_kernel, self.make]
         self.kinds += [self.track, self.bound, self.bound, self.remember, self.remember, self.explore, self.search]
-        self.kinds += [self.climb, self.blind, self.act]
+        self.kinds += [self.climb, self.blind, self.act, self.mix, self.relate, self.weigh]
 
     def step(self):
         self.draw.choice(self.kinds)()
@@ -74,11 +77,12 @@ class Calls:
     def look(self):
         """Properties and what else takes no arguments."""
         world, draw = self.world, self.draw
-        thing = draw.choice([*world.gps, *world.kernels, world.trackers[0][1], world.search, world.ascent])
+        mixed = [*world.mixed, *[gp.kernel for gp in world.mixed]]
+        thing = draw.choice([*world.gps, *mixed, *world.kernels, world.trackers[0][1], world.search, world.ascent])
         value = self.on(thing, draw.choice(LOOKS[type(thing)]))
         if isinstance(value, np.ndarray) and value.flags.writeable:
             value.fill(-1.0)  # it is the caller's now
-        if isinstance(thing, (GP, Kernel)):
+        if isinstance(thing, (GP, Kernel, Mixture)):
             again = draw.choice([copy.copy, copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))])(thing)
             assert type(again) is type(thing)
 
@@ -135,7 +139,7 @@ class Calls:
         bound = Bound(levels if draw.chance(0.95) else draw.anything(), draw.number(), draw.numbers(len(levels)))
         x = draw.points()
         if isinstance(x, np.ndarray) and x.ndim == 2 and draw.chance(0.9):
-            x = x[:, : D - len(level.tail)]
+            x = x[:, : level.gp.d - len(level.tail)]
         name = draw.choice(["__call__", "gradient", "pieces", "recurring", "recurring", "argmax", *LOOKS[Bound]])
         if name == "argmax":
             points = world.points if draw.chance(0.5) else x
@@ -146,11 +150,52 @@ class Calls:
         else:
             self.on(bound, name, x)
 
+    def mix(self):
+        """Mixtures, and GPs over them."""
+        draw, world = self.draw, self.world
+        self.made["Mixture"] += 1
+        kernels = [draw.choice(world.kernels) for _ in range(2)] if draw.chance(0.9) else draw.anything()
+        weights = draw.dress(draw.rng.standard_normal((int(draw.rng.integers(1, 4)), 2)))
+        mixture = Mixture(kernels, weights)
+        again = draw.choice([copy.copy, copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))])(mixture)
+        assert again.levels == mixture.levels
+        gp = GP.mixed(mixture if draw.chance(0.9) else draw.anything())
+        gp.extend(draw.points(D + 1), draw.numbers(3))
+        gp.posterior_gradient(draw.points(D + 1))
+
+    def relate(self):
+        """Pairs of levels."""
+        draw, world = self.draw, self.world
+        self.made["Pair"] += 1
+        pair = Pair(draw.choice(world.levels), draw.choice(world.levels))
+        if draw.chance(0.1):
+            pair = pickle.loads(pickle.dumps(pair))
+        x = draw.points()
+        if isinstance(x, np.ndarray) and x.ndim == 2 and draw.chance(0.9):
+            x = x[:, : pair.first.gp.d - len(pair.first.tail)]
+        name = draw.choice(["__call__", "gradient", "recurring", "recurring", *LOOKS[Pair]])
+        self.on(pair, name, *([] if name in LOOKS[Pair] else [x]))
+
+    def weigh(self):
+        """Likelihoods of values of several levels."""
+        draw, world = self.draw, self.world
+        self.made["LevelLikelihood"] += 1
+        n, levels = int(draw.rng.integers(0, 9)), int(draw.rng.integers(1, 4))
+        kernel = draw.choice([*world.kernels, *[gp.kernel for gp in world.mixed]])
+        d = D + 1 if isinstance(kernel, Mixture) else D
+        level = draw.rng.integers(0, levels + draw.chance(0.05), n)
+        likelihood = LevelLikelihood(
+            draw.dress(draw.rng.random((n, d))), draw.dress(level), draw.numbers(n), draw.integer(levels)
+        )
+        noises, factors = draw.dress(1e-3 + draw.rng.random(levels)), draw.dress(0.1 + draw.rng.random(levels))
+        self.on(likelihood, draw.choice(LOOKS[LevelLikelihood]))
+        self.on(likelihood, "__call__", kernel, draw.number(), noises, factors, draw.numbers(levels))
+
     def explore(self):
         """Whole searches, on a bound or on any function."""
         draw, level = self.draw, self.draw.choice(self.world.levels)
         function = Bound([level], 2.0, [0.1])
-        d = D - len(level.tail)
+        d = level.gp.d - len(level.tail)
         kind = draw.choice(["divide", "ascend", "choose_apart"])
         self.made[kind] += 1
         if kind == "divide":
@@ -200,7 +245,16 @@ class Calls:
     def blind(self):
         """Any method with any arguments."""
         draw, world = self.draw, self.world
-        things = [*world.gps, *world.kernels, world.trackers[0][1], world.search, world.ascent]
+        things = [
+            *world.gps,
+            *world.mixed,
+            Pair(*world.levels[:1] * 2),
+            world.likelihood,
+            *world.kernels,
+            world.trackers[0][1],
+            world.search,
+            world.ascent,
+        ]
         thing = draw.choice([*things, *world.levels, Bound(world.levels[:2], 1.0, [0.0, 0.1])])
         name = draw.choice([name for name in public_names(type(thing)) if callable(getattr(thing, name))])
         self.on(thing, name, *[draw.anything() for _ in range(int(draw.rng.integers(0, 4)))])
@@ -255,4 +309,7 @@ LOOKS = {
     Ascent: without_arguments(Ascent, "points", "result"),
     Level: without_arguments(Level, "__reduce__"),
     Bound: without_arguments(Bound),
+    Mixture: without_arguments(Mixture, "__reduce__", "__repr__"),
+    Pair: without_arguments(Pair, "__reduce__"),
+    LevelLikelihood: without_arguments(LevelLikelihood),
 }

@@ -4,7 +4,7 @@ import pickle
 
 import numpy as np
 
-from mfopt_core import GP, Ascent, Bound, Direct, Kernel, Level
+from mfopt_core import GP, Ascent, Bound, Direct, Kernel, Level, LevelLikelihood, Mixture, Pair
 from tests.core.fuzzing.arguments import D
 
 PROBE = np.random.default_rng(0).random((3, D))
@@ -26,6 +26,9 @@ class World:
         self.trackers = [(gp, *self.new_tracker(rng, gp)) for gp in self.gps[:3] for _ in range(2)]
         self.levels = [Level(gp) for gp in self.gps[:3]]
         self.levels += [Level(self.gps[0], [0.5], -2.0, 0.3), Level(self.gps[0], [0.1]), Level(self.gps[1], [0.5])]
+        self.mixed = [self.new_mixed(rng, kernel) for kernel in ("se", "matern52")]
+        self.levels += [Level(gp, [k], *unit) for gp in self.mixed for k, unit in enumerate([(-2.0, 0.1), (0.5, 1.0)])]
+        self.likelihood = LevelLikelihood(rng.random((5, D)), [0, 1, 1, 0, 1], rng.random(5), 2)
         self.points = rng.random((12, D))  # of a finite set
         self.kernels = [gp.kernel for gp in self.gps] + [Kernel("matern32", 0.5), Kernel("se", [0.1, 0.2])]
         self.search = Direct(int(rng.integers(1, 4)))
@@ -36,6 +39,13 @@ class World:
         """A tracker and its points."""
         x = rng.random((12, D))
         return gp.track(x, lazy=bool(rng.random() < 0.5)), x
+
+    def new_mixed(self, rng, kernel):
+        """A GP over points and two levels."""
+        gp = GP.mixed(Mixture([Kernel(kernel, [0.3, 0.5]), Kernel(kernel, [0.9, 0.2])], [[1.0, 0.0], [-0.7, 0.4]]))
+        x = rng.random((int(rng.integers(1, 30)), D))
+        gp.extend(np.column_stack([x, rng.integers(0, 2, len(x))]), x.sum(axis=1), np.full(len(x), 1e-3))
+        return gp
 
     def snapshot(self):
         """What must be the same after an error."""
@@ -49,6 +59,10 @@ class World:
             x, y, noises = gp.x, gp.y, gp.noises
             assert np.isfinite(x).all()
             assert len(x) == len(y) == len(noises) == gp.n
+        for gp in self.mixed:
+            low, high = (level for level in self.levels if level.gp is gp)
+            for kept, plain in zip(Pair(low, high).recurring(PROBE), Pair(low, high)(PROBE), strict=True):
+                np.testing.assert_allclose(kept, plain, atol=1e-6, rtol=0)
         for gp, tracked, points in self.trackers:
             if gp.n and min(gp.noises) < 1e-4:
                 continue  # too ill-conditioned to compare

@@ -1,11 +1,14 @@
 """The autoregressive surrogate: against the dense joint covariance, its gradients, its learning, and what it is for."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import mfopt
 from mfopt.protocols import Query, Record
 from mfopt_plugins.surrogates.ar1 import AR1
+from mfopt_plugins.surrogates.ar1.learning import Scales, lay_out, log_likelihood, pack
 from mfopt_plugins.surrogates.ar1.model import JointGP
 from mfopt_plugins.surrogates.ar1.process import Autoregression
 from mfopt_plugins.surrogates.gp.process import Hyper
@@ -64,57 +67,79 @@ def dense(u, level, y, query):
     return np.array(means), np.array(covs), cov + np.diag([HYPERS[k].noise for k in level]), residual
 
 
+def by_level(u, level, y):
+    return [(u[level == k], y[level == k]) for k in range(3)]
+
+
+def conditioned(u, level, y):
+    process = Autoregression("se", None, HYPERS, RHOS)
+    process.follow(by_level(u, level, y))
+    return process
+
+
 @pytest.mark.parametrize("design", DRAW)
 def test_the_posterior_is_that_of_the_dense_joint_covariance(design):
     u, level, y = rows(*DRAW[design])
-    process = Autoregression("se", None, HYPERS, RHOS)
-    process.condition(u, level, y)
+    process = conditioned(u, level, y)
     query = np.random.default_rng(1).random((7, 2))
-    means, covs, matrix, residual = dense(u, level, y, query)
+    means, covs, _, _ = dense(u, level, y, query)
     for k in range(3):
-        assert np.allclose(process.mean(query, k), means[k], atol=1e-9)
+        mean, var = process.posterior(query, k)
+        assert np.allclose(mean, means[k], atol=1e-9)
+        assert np.allclose(var, covs[k, k], atol=1e-9)
         for other in range(3):
-            assert np.allclose(process.covariance(query, k, other), covs[k, other], atol=1e-9)
-    expected = -0.5 * (residual @ np.linalg.solve(matrix, residual) + np.linalg.slogdet(2 * np.pi * matrix)[1])
-    assert process.log_marginal_likelihood() == pytest.approx(expected, rel=1e-10)
+            pair = process.pair(k, other)
+            for evaluate in (pair, pair.recurring, pair.recurring):
+                mean, var, cov = evaluate(query)
+                assert np.allclose(mean, means[[k, other]], atol=1e-9)
+                assert np.allclose(var, [covs[k, k], covs[other, other]], atol=1e-9)
+                assert np.allclose(cov, covs[k, other], atol=1e-9)
 
 
-def test_the_likelihood_has_its_gradient():
+def test_rows_that_come_one_by_one_make_the_posterior_of_all_at_once():
+    u, level, y = rows([8, 5, 4], False)
+    grown = Autoregression("matern32", None, HYPERS, RHOS)
+    query = np.random.default_rng(1).random((7, 2))
+    for i in np.random.default_rng(2).permutation(len(y)):
+        have = np.concatenate([np.array(grown._order, dtype=int), level[[i]]])
+        grown.follow([(u[level == k][: np.sum(have == k)], y[level == k][: np.sum(have == k)]) for k in range(3)])
+        grown.pair(0, 2).recurring(query)  # columns that are remembered grow with the rows
+    whole = Autoregression("matern32", None, HYPERS, RHOS)
+    whole.follow(by_level(u, level, y))
+    for ours, theirs in zip(grown.pair(0, 2).recurring(query), whole.pair(0, 2)(query), strict=True):
+        assert np.allclose(ours, theirs, atol=1e-10)
+
+
+@pytest.mark.parametrize("kernel", ["se", "matern52"])
+def test_the_likelihood_is_that_of_the_dense_covariance_and_has_its_gradient(kernel):
     u, level, y = rows([7, 5, 3], False)
-    theta = np.array(
-        [v for h in HYPERS for v in [*np.log(h.lengthscale), np.log(h.scale), np.log(0.01), h.mean]] + RHOS
-    )
+    layout = lay_out([0, 1], [None] * 3, None)
+    theta = pack(layout, Scales(tuple(replace(h, noise=0.01) for h in HYPERS), tuple(RHOS)))
+    likelihood = log_likelihood(kernel, None, by_level(u, level, y), layout, [None] * 3)
 
-    def process(theta):
-        parts = theta[:15].reshape(3, 5)
-        hypers = [Hyper(np.exp(p[:2]), np.exp(p[2]), np.exp(p[3]), p[4]) for p in parts]
-        process = Autoregression("matern52", None, hypers, theta[15:])
-        process.condition(u, level, y)
-        return process
+    def value(theta):
+        return likelihood(theta)[0][0]
 
-    numeric = [
-        (process(theta + s).log_marginal_likelihood() - process(theta - s).log_marginal_likelihood()) / 2e-6
-        for s in 1e-6 * np.eye(len(theta))
-    ]
-    assert np.allclose(process(theta).log_marginal_likelihood(grad=True)[1], numeric, rtol=1e-5, atol=1e-5)
+    numeric = [(value(theta + s) - value(theta - s)) / 2e-6 for s in 1e-6 * np.eye(len(theta))]
+    assert np.allclose(likelihood(theta)[0][1], numeric, rtol=1e-5, atol=1e-5)
+    if kernel == "se":
+        _, _, matrix, residual = dense(u, level, y, u[:1])
+        matrix += np.diag([0.01 - HYPERS[k].noise for k in level])
+        expected = -0.5 * (residual @ np.linalg.solve(matrix, residual) + np.linalg.slogdet(2 * np.pi * matrix)[1])
+        assert value(theta) == pytest.approx(expected, rel=1e-10)
 
 
 @pytest.mark.parametrize(("k", "other"), [(0, 0), (2, 2), (0, 2), (2, 1)])
 def test_means_and_covariances_have_their_gradients(k, other):
-    u, level, y = rows([7, 5, 3], False)
-    process = Autoregression("se", None, HYPERS, RHOS)
-    process.condition(u, level, y)
+    pair = conditioned(*rows([7, 5, 3], False)).pair(k, other)
     query = np.random.default_rng(1).random((6, 2))
-    mean, dmean = process.mean_gradient(query, k)
-    cov, dcov = process.covariance_gradient(query, k, other)
-    assert np.array_equal(mean, process.mean(query, k))
-    assert np.array_equal(cov, process.covariance(query, k, other))
+    values, slopes = pair.gradient(query)[:3], pair.gradient(query)[3:]
+    for ours, plain in zip(values, pair(query), strict=True):
+        assert np.array_equal(ours, plain)
     for j in range(2):
         step = 1e-6 * np.eye(2)[j]
-        by_mean = (process.mean(query + step, k) - process.mean(query - step, k)) / 2e-6
-        by_cov = (process.covariance(query + step, k, other) - process.covariance(query - step, k, other)) / 2e-6
-        assert np.allclose(dmean[:, j], by_mean, atol=1e-6)
-        assert np.allclose(dcov[:, j], by_cov, atol=1e-6)
+        for slope, high, low in zip(slopes, pair(query + step), pair(query - step), strict=True):
+            assert np.allclose(slope[..., j], (high - low) / 2e-6, atol=1e-6)
 
 
 def cheap(u):

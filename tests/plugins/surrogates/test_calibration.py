@@ -35,12 +35,26 @@ def test_the_gradient_of_the_likelihood_agrees_with_differences(surrogate):
     layout = learning.lay_out(Given().broadcast(2), [None] * 3, calibrated=True)
     rng = np.random.default_rng(3)
     for signs in ([1.0, 1.0, 1.0], [-1.0, 1.0, 1.0]):
-        likelihood = learning.log_likelihood(surrogate.make, _coded(data), layout, np.array(signs))
+        evaluate = surrogate.coupled(2, [None] * 3)._evaluate(_coded(data))
+        likelihood = learning.log_likelihood(evaluate, 2, layout, np.array(signs))
         theta = layout.centre + 0.3 * rng.standard_normal(len(layout))
         ((value, slope),) = likelihood(theta)
         numeric = approx_fprime(theta, lambda t, f=likelihood: f(t)[0][0], 1e-6)
         assert np.isfinite(value)
         np.testing.assert_allclose(slope, numeric, rtol=2e-3, atol=1e-2)
+
+
+@pytest.mark.parametrize("surrogate", [SE(), Matern(2.5), Matern(1.7)])
+def test_the_likelihood_in_one_call_is_that_of_its_steps(surrogate):
+    data = _coded(rows([9, 6, 5], [smooth, lambda u: 3 * smooth(u) + 1, lambda u: smooth(u) ** 2]))
+    layout = learning.lay_out(Given().broadcast(2), [None] * 3, calibrated=True)
+    at_once = surrogate.coupled(2, [None] * 3)._evaluate(data)
+    stepwise = learning.evaluate_with(surrogate.make, data)
+    rng = np.random.default_rng(3)
+    for signs in ([1.0, 1.0, 1.0], [-1.0, 1.0, 1.0]):
+        hyper = learning.unpack(layout, layout.centre + 0.3 * rng.standard_normal(len(layout)), np.array(signs))
+        for ours, theirs in zip(at_once(hyper), stepwise(hyper), strict=True):
+            np.testing.assert_allclose(ours, theirs, rtol=1e-13)
 
 
 def _coded(data):

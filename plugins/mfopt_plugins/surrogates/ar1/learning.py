@@ -13,16 +13,16 @@ from typing import Any
 
 import numpy as np
 
+import mfopt_core
 from mfopt.hooks import Rows
 from mfopt.protocols import Array
 from mfopt_plugins.method.kept import finite, group, many
-from mfopt_plugins.surrogates.ar1.process import Autoregression
+from mfopt_plugins.surrogates.ar1.process import Relation
 from mfopt_plugins.surrogates.gp.process import Hyper
 from mfopt_plugins.surrogates.priors import central_hyper, lengthscale_part, mean_part, noise_part, scale_part
 from mfopt_plugins.surrogates.rows import stack, thin
-from mfopt_plugins.surrogates.theta import Layout, Name, Part
+from mfopt_plugins.surrogates.theta import Layout, LogLikelihood, Name, Optimum, Part
 
-_ITERATIONS, _WARM_ITERATIONS = 60, 25  # of a search from the priors, of one from the previous optimum
 _DRAW_WIDTH = 0.5  # of the deviations of the priors, for the start that is drawn
 _DISCREPANCY = 0.1  # centre of the prior of a discrepancy's scale
 _RHO, _RHO_SIGMA, _RHO_LIMIT = 1.0, 3.0, 30.0
@@ -34,6 +34,10 @@ class Scales:
 
     hypers: tuple[Hyper, ...]
     rhos: tuple[float, ...]
+
+    def is_same(self, other: Scales) -> bool:
+        """Whether the other has the same numbers, to the bit."""
+        return self.rhos == other.rhos and all(map(Hyper.is_same, self.hypers, other.hypers))
 
     def state(self) -> list[Any]:
         """As plain values."""
@@ -55,41 +59,8 @@ def central_scales(levels: int, groups: Sequence[int]) -> Scales:
     return Scales((first, *[later] * (levels - 1)), (_RHO,) * (levels - 1))
 
 
-def learn(
-    kernel: str,
-    nu: float | None,
-    groups: Sequence[int],
-    rows: Sequence[Rows],
-    noises: Sequence[float | None],
-    rho: float | None,
-    previous: Scales | None,
-    rng: np.random.Generator,
-) -> Scales:
-    """The maximum a posteriori for standardised rows, one (u, y) per level; known noises and a given ρ stay.
-
-    The search starts from the `previous` optimum alone where there is one. The first one starts from both signs of ρ:
-    there is a maximum on either side.
-    """
-    layout = _lay_out(groups, noises, rho)
-    u, level, y = stack(thin(rows))
-
-    def likelihood(theta: Array) -> list[tuple[float, Array]]:
-        scales = _unpack(layout, theta, noises)
-        process = Autoregression(kernel, nu, scales.hypers, scales.rhos)
-        process.condition(u, level, y)
-        value, slope = process.log_marginal_likelihood(grad=True)
-        return [(value, _add_up(layout, slope, len(groups), len(rows)))]
-
-    starts = layout.choose_starts(None if previous is None else _pack(layout, previous), False, rng, _DRAW_WIDTH)
-    if previous is None:
-        central = central_scales(len(rows), groups)
-        starts.append(_pack(layout, replace(central, rhos=tuple(-one for one in central.rhos))))
-    iterations = _ITERATIONS if previous is None else _WARM_ITERATIONS
-    return _unpack(layout, layout.maximise_posterior(likelihood, starts, iterations), noises)
-
-
-def _lay_out(groups: Sequence[int], noises: Sequence[float | None], rho: float | None) -> Layout:
-    """θ; its parts have the order of the derivatives of Autoregression.log_marginal_likelihood."""
+def lay_out(groups: Sequence[int], noises: Sequence[float | None], rho: float | None) -> Layout:
+    """θ for standardised noises (None: to be learnt) and a given ρ (or None)."""
     parts = []
     for j, (hyper, noise) in enumerate(zip(central_scales(len(noises), groups).hypers, noises, strict=True)):
         parts += [
@@ -105,17 +76,58 @@ def _lay_out(groups: Sequence[int], noises: Sequence[float | None], rho: float |
     )
 
 
-def _add_up(layout: Layout, slope: Array, dim: int, levels: int) -> Array:
-    """The derivatives in θ from those of Autoregression, which have its order but one length-scale per coordinate."""
-    each = dim + 3
-    parts = []
-    for j in range(levels):
-        own = slope[j * each : (j + 1) * each]
-        parts += [layout.add_up(("lengthscale", j), own[:dim]), own[dim:]]
-    return np.concatenate([*parts, slope[levels * each :]])
+def learn(
+    kernel: str,
+    nu: float | None,
+    rows: Sequence[Rows],
+    layout: Layout,
+    groups: Sequence[int],
+    noises: Sequence[float | None],
+    previous: Array | None,
+    inverse: Array | None,
+    rng: np.random.Generator,
+) -> Optimum:
+    """The maximum a posteriori for standardised rows, one (u, y) per level; known noises and a given ρ stay.
+
+    The search starts from the `previous` optimum alone where there is one, with the H found there (`inverse`). The
+    first one starts from both signs of ρ: there is a maximum on either side.
+    """
+    likelihood = log_likelihood(kernel, nu, rows, layout, noises)
+    if previous is not None:
+        return layout.search(likelihood, previous, inverse, False, rng)
+    central = central_scales(len(rows), groups)
+    turned = pack(layout, replace(central, rhos=tuple(-one for one in central.rhos)))
+    return layout.find_maximum(likelihood, [*layout.choose_starts(None, False, rng, _DRAW_WIDTH), turned])
 
 
-def _pack(layout: Layout, scales: Scales) -> Array:
+def log_likelihood(
+    kernel: str, nu: float | None, rows: Sequence[Rows], layout: Layout, noises: Sequence[float | None]
+) -> LogLikelihood:
+    """That of θ for standardised rows, (u, y) per level, and the noises that are known."""
+    u, level, y = stack(thin(rows))
+    count = len(rows)
+    compiled = mfopt_core.LevelLikelihood(np.column_stack([u, level]), level, y, count)
+    dim = u.shape[1]
+
+    def likelihood(theta: Array) -> list[tuple[float, Array]]:
+        scales = unpack(layout, theta, noises)
+        relation = Relation(scales.hypers, scales.rhos)
+        mixture = relation.mixture(kernel, nu, scales.hypers)
+        value, own, by_noise, _, by_shift = compiled(mixture, 0.0, relation.noises, relation.factors, relation.shifts)
+        by_scale, by_mean, by_rho = relation.differentiate(own[count * dim :].reshape(count, count), by_shift)
+        slope = np.empty(len(layout))
+        slope[layout["rho"]] = by_rho
+        for j in range(count):
+            slope[layout["lengthscale", j]] = layout.add_up(("lengthscale", j), own[j * dim : (j + 1) * dim])
+            slope[layout["scale", j]], slope[layout["noise", j]] = by_scale[j], by_noise[j]
+            slope[layout["mean", j]] = by_mean[j]
+        return [(value, slope)]
+
+    return likelihood
+
+
+def pack(layout: Layout, scales: Scales) -> Array:
+    """θ for these hyper-parameters, in standard units."""
     values: dict[Name, Array] = {"rho": np.array(scales.rhos)}
     for j, hyper in enumerate(scales.hypers):
         values["lengthscale", j] = hyper.lengthscale
@@ -125,7 +137,7 @@ def _pack(layout: Layout, scales: Scales) -> Array:
     return layout.pack(values)
 
 
-def _unpack(layout: Layout, theta: Array, noises: Sequence[float | None]) -> Scales:
+def unpack(layout: Layout, theta: Array, noises: Sequence[float | None]) -> Scales:
     """The hyper-parameters; a noise that is known to be 0 has no logarithm, so it is taken as it is."""
     values = layout.unpack(theta)
     hypers = []

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
 
 from mfopt.hooks import Rows
 from mfopt.protocols import Array
-from mfopt_plugins.method.kept import mapping, maybe
-from mfopt_plugins.surrogates.ar1.learning import Scales, central_scales, learn
+from mfopt_plugins.method.kept import array, flag, mapping, maybe
+from mfopt_plugins.surrogates.ar1.learning import Scales, central_scales, lay_out, learn, pack, unpack
 from mfopt_plugins.surrogates.ar1.process import Autoregression
 from mfopt_plugins.surrogates.ar1.units import LevelUnits
-from mfopt_plugins.surrogates.rows import stack
+from mfopt_plugins.surrogates.rows import is_start
+from mfopt_plugins.surrogates.theta import NOTHING
 
 
 class JointGP:
@@ -27,61 +27,100 @@ class JointGP:
         self._noises = tuple(noises)
         self._rho = rho
         self._groups = tuple(groups)
-        self._learnt: Scales | None = None  # in standard units: the next warm start
+        self._learnt = False
+        self._inverse: Array | None = None  # H of the last search (surrogates/climb.py)
         self._rows = [(np.empty((0, len(groups))), np.empty(0)) for _ in self._noises]
         count = len(self._noises)
-        self._scales = LevelUnits(np.zeros(count), np.ones(count)).restore(central_scales(count, groups), self._noises)
-        self._process: Autoregression | None = None  # made when it is next used
-        self.models = [LevelModel(self, k) for k in range(len(self._noises))]
+        plain = LevelUnits(np.zeros(count), np.ones(count))
+        self._use(plain.restore(central_scales(count, groups), self._noises))
+        self.models = [LevelModel(self, k) for k in range(count)]
+
+    def _use(self, scales: Scales) -> None:
+        """Let these be the hyper-parameters, without rows."""
+        self._scales = scales
+        self.process = Autoregression(self._kernel, self._nu, scales.hypers, scales.rhos)
 
     def fit(self, rows: Sequence[Rows], rng: np.random.Generator) -> None:
         """Learn all hyper-parameters from these rows, (u, y) per fidelity, and condition on them alone."""
-        self._rows = [(np.array(u), np.array(y)) for u, y in rows]
-        self._process = None
+        before, self._rows = self._rows, [(np.array(u), np.array(y)) for u, y in rows]
         if not any(len(y) for _, y in rows):
+            self._use(self._scales)
             return
         units = LevelUnits.of(self._rows, self._rho)
         noises = units.standardise_noises(self._noises)
+        layout = lay_out(self._groups, noises, self._rho)
+        previous = pack(layout, units.standardise_scales(self._scales)) if self._learnt else None
         standard = units.standardise(self._rows)
-        self._learnt = learn(self._kernel, self._nu, self._groups, standard, noises, self._rho, self._learnt, rng)
-        self._scales = units.restore(self._learnt, self._noises)
+        found = learn(self._kernel, self._nu, standard, layout, self._groups, noises, previous, self._inverse, rng)
+        self._learnt, self._inverse = True, found.inverse
+        if found.gain > NOTHING:
+            self._use(units.restore(unpack(layout, found.theta, noises), self._noises))
+        elif not all(map(is_start, before, self._rows)):
+            self._use(self._scales)
+        self.process.follow(self._rows)
 
     def covariance(self, u: Array, k: int, other: int) -> Array:
         """The posterior covariance of fidelities k and other at each row of u."""
-        return self.condition().covariance(u, k, other)
+        return self.pair(u, k, other, False)[2]
 
     def covariance_gradient(self, u: Array, k: int, other: int) -> tuple[Array, Array]:
         """The same with its gradient."""
-        return self.condition().covariance_gradient(u, k, other)
+        _, _, covariance, _, _, slope = self.pair_gradient(u, k, other)
+        return covariance, slope
 
-    def condition(self) -> Autoregression:
-        """Condition the process on the present rows, and return it."""
-        if self._process is None:
-            self._process = Autoregression(self._kernel, self._nu, self._scales.hypers, self._scales.rhos)
-            self._process.condition(*stack(self._rows))
-        return self._process
+    def pair(self, u: Array, k: int, other: int, recurring: bool) -> tuple[Array, Array, Array]:
+        """Means and variances (2, q) of two fidelities and their covariance (q,); u may be points that come back."""
+        pair = self.process.pair(k, other)
+        return pair.recurring(u) if recurring else pair(u)
 
-    def rows(self, k: int) -> Rows:
-        """The rows of one fidelity."""
-        return self._rows[k]
+    def pair_gradient(self, u: Array, k: int, other: int) -> tuple[Array, Array, Array, Array, Array, Array]:
+        """The same, then the gradients (2, q, dim), (2, q, dim) and (q, dim)."""
+        return self.process.pair(k, other).gradient(u)
 
-    def replace(self, k: int, u: Array, y: Array) -> None:
-        """Condition on these rows of one fidelity instead of its present ones; hyper-parameters stay."""
-        self._rows[k] = (u, y)
-        self._process = None
+    def count(self, k: int) -> int:
+        """Number of rows of fidelity k."""
+        return len(self._rows[k][1])
 
-    def state(self) -> dict[str, Any]:
-        """What was learnt. The process is always made anew from all rows, so that nothing else matters."""
-        return {"learnt": None if self._learnt is None else self._learnt.state(), "scales": self._scales.state()}
+    def extend(self, k: int, u: Array, y: Array) -> None:
+        """Condition on more rows of fidelity k; hyper-parameters stay."""
+        before = self._rows[k]
+        self._rows[k] = (np.vstack([before[0], u]), np.concatenate([before[1], y]))
+        self.process.follow(self._rows)
+
+    def truncate(self, k: int, n: int) -> None:
+        """Forget all rows of fidelity k but the first n; hyper-parameters stay."""
+        self._rows[k] = (self._rows[k][0][:n], self._rows[k][1][:n])
+        self.process.forget(k, n)
+        self.process.follow(self._rows)
+
+    def refit(self, k: int, u: Array, y: Array, rng: np.random.Generator) -> None:
+        """Replace the rows of fidelity k, and learn all hyper-parameters anew."""
+        self.fit([(u, y) if j == k else rows for j, rows in enumerate(self._rows)], rng)
+
+    def state(self) -> dict[str, Any] | None:
+        """What was learnt, and how the rows were added; None where that is not known."""
+        process = self.process.state()
+        if process is None:
+            return None
+        return {
+            "learnt": self._learnt,
+            "inverse": None if self._inverse is None else self._inverse.copy(),
+            "scales": self._scales.state(),
+            "process": process,
+        }
 
     def restore(self, state: Mapping[str, Any], rows: Sequence[Rows]) -> None:
         """Be as another one was that told this state, with these rows, (u, y) per fidelity."""
-        given = mapping(state, "learnt", "scales")
-        levels, dim = len(self._noises), len(self._groups)
-        read = partial(Scales.read, levels=levels, dim=dim)
-        self._learnt, self._scales = maybe(read)(given["learnt"]), read(given["scales"])
+        given = mapping(state, "learnt", "inverse", "scales", "process")
+        scales = Scales.read(given["scales"], len(self._noises), len(self._groups))
+        learnt, inverse = flag(given["learnt"]), maybe(array)(given["inverse"])
+        if inverse is not None and inverse.ndim != 2:
+            raise ValueError(f"inverse must be a matrix, got shape {inverse.shape}")
+        if not scales.is_same(self._scales):
+            self._use(scales)
+        self._learnt, self._inverse = learnt, inverse
         self._rows = [(np.array(u), np.array(y)) for u, y in rows]
-        self._process = None
+        self.process.rebuild(given["process"], self._rows)
 
     def describe(self, k: int) -> Mapping[str, Any]:
         """Hyper-parameters of δ_k, ρ_k and the level's noise in the unit of y."""
@@ -93,7 +132,7 @@ class JointGP:
             "scale": hyper.scale,
             "noise": hyper.noise,
             "mean": hyper.mean,
-            "jitter": self.condition().jitter,
+            "jitter": float(self.process.gp.jitter),
         }
 
 
@@ -107,34 +146,27 @@ class LevelModel:
     @property
     def n(self) -> int:
         """Number of rows of this fidelity."""
-        return len(self._joint.rows(self._k)[1])
+        return self._joint.count(self._k)
 
     def fit(self, u: Array, y: Array, rng: np.random.Generator) -> None:
         """Replace the rows of this fidelity, and learn all hyper-parameters anew."""
-        self._joint.replace(self._k, u, y)
-        self._joint.fit([self._joint.rows(k) for k in range(len(self._joint.models))], rng)
+        self._joint.refit(self._k, u, y, rng)
 
     def extend(self, u: Array, y: Array) -> None:
         """Condition on more rows of this fidelity; hyper-parameters stay."""
-        before = self._joint.rows(self._k)
-        self._joint.replace(self._k, np.vstack([before[0], u]), np.concatenate([before[1], y]))
+        self._joint.extend(self._k, u, y)
 
     def truncate(self, n: int) -> None:
         """Forget all rows of this fidelity but the first `n`; hyper-parameters stay."""
-        u, y = self._joint.rows(self._k)
-        self._joint.replace(self._k, u[:n], y[:n])
+        self._joint.truncate(self._k, n)
 
     def posterior(self, u: Array) -> tuple[Array, Array]:
         """Mean and variance of this fidelity given the rows of all."""
-        process = self._joint.condition()
-        return process.mean(u, self._k), process.covariance(u, self._k, self._k)
+        return self._joint.process.posterior(u, self._k)
 
     def posterior_gradient(self, u: Array) -> tuple[Array, Array, Array, Array]:
         """Mean, variance and their gradients in u."""
-        process = self._joint.condition()
-        mean, dmean = process.mean_gradient(u, self._k)
-        var, dvar = process.covariance_gradient(u, self._k, self._k)
-        return mean, var, dmean, dvar
+        return self._joint.process.posterior_gradient(u, self._k)
 
     def describe(self) -> Mapping[str, Any]:
         """Hyper-parameters of this fidelity, in the unit of y."""

@@ -72,6 +72,17 @@ class LevelUnits:
             )
         return Scales(tuple(hypers), tuple(float(rho) for rho in rhos))
 
+    def standardise_scales(self, scales: Scales) -> Scales:
+        """The other way: hyper-parameters in standard units."""
+        rhos = [rho * self.units[k] / self.units[k + 1] for k, rho in enumerate(scales.rhos)]
+        hypers = []
+        for k, hyper in enumerate(scales.hypers):
+            unit = self.units[k]
+            below = scales.rhos[k - 1] * self.offsets[k - 1] if k else 0.0
+            mean = (hyper.mean - self.offsets[k] + below) / unit
+            hypers.append(Hyper(hyper.lengthscale, float(hyper.scale / unit**2), float(hyper.noise / unit**2), mean))
+        return Scales(tuple(hypers), tuple(float(rho) for rho in rhos))
+
 
 def _measure(y: Array, least: float) -> tuple[float, float]:
     """Mean, and deviation of at least `least`; what is constant (up to rounding) takes its size for a deviation."""

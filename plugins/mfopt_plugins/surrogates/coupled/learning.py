@@ -19,9 +19,9 @@ otherwise be an easy explanation for whatever does not fit.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -32,8 +32,12 @@ from mfopt_plugins.surrogates.coupled.calibration import Calibration
 from mfopt_plugins.surrogates.given import Given
 from mfopt_plugins.surrogates.gp.process import GaussianProcess, Hyper, MakeGP
 from mfopt_plugins.surrogates.priors import QUIET, Expectation, lengthscale_part, mean_part, noise_part, scale_part
-from mfopt_plugins.surrogates.rows import stack
+from mfopt_plugins.surrogates.rows import Levels, stack
 from mfopt_plugins.surrogates.theta import Layout, LogLikelihood, Part
+
+# From hyper-parameters: log p(y), and its derivatives in (log ℓ_1..d, log steps, log scale, mean), and per fidelity in
+# the log noise, log |a| and b.
+Evaluate: TypeAlias = Callable[["CoupledHyper"], tuple[float, Array, Array, Array, Array]]
 
 _NOISES_APART = 2.0  # deviation of the difference between the log noises of two fidelities
 _STEP, _STEP_SIGMA = 4.0, 1.0  # length-scale of a step: centre, and deviation of its logarithm
@@ -117,29 +121,49 @@ def unpack(layout: Layout, theta: Array, signs: Array) -> CoupledHyper:
     )
 
 
-def log_likelihood(make: MakeGP[GaussianProcess], rows: Sequence[Rows], layout: Layout, signs: Array) -> LogLikelihood:
-    """That of θ for rows of coded points, (u, y) per fidelity in standard units."""
+def log_likelihood(evaluate: Evaluate, dim: int, layout: Layout, signs: Array) -> LogLikelihood:
+    """That of θ for points of `dim` coordinates, by what `evaluate` says of hyper-parameters in standard units."""
+
+    def likelihood(theta: Array) -> list[tuple[float, Array]]:
+        value, own, by_noise, by_factor, by_shift = evaluate(unpack(layout, theta, signs))
+        slope = np.zeros(len(layout))
+        slope[layout["lengthscale"]] = layout.add_up("lengthscale", own[:dim])
+        slope[layout["step"]] = own[dim:-2]
+        slope[layout["scale"]], slope[layout["mean"]] = own[-2], own[-1]
+        slope[layout["noise"]] = by_noise
+        slope[layout["shift"]], slope[layout["factor"]] = by_shift[:-1], by_factor[:-1]
+        return [(value, slope)]
+
+    return likelihood
+
+
+def evaluate_with(make: MakeGP[GaussianProcess], rows: Sequence[Rows]) -> Evaluate:
+    """The log likelihood of rows of coded points, (u, y) per fidelity, step by step with any process.
+
+    mfopt_core.LevelLikelihood does the same in one call.
+    """
     u, level, y = stack(rows)
     count = len(rows)
     counts = np.bincount(level, minlength=count)
-    dim = u.shape[1] - (count - 1)
 
-    def likelihood(theta: Array) -> list[tuple[float, Array]]:
-        hyper = unpack(layout, theta, signs)
+    def evaluate(hyper: CoupledHyper) -> tuple[float, Array, Array, Array, Array]:
         gp = make(hyper.kernel)
         a, b = hyper.calibration.a[level], hyper.calibration.b[level]
         z = (y - b) / a
         gp.extend(u, z, hyper.noises[level] / a**2)
         value, own, by_row = gp.log_marginal_likelihood(grad=True, rows=True)
-        # `own` is in (log ℓ_1..d, log steps, log scale, log noise, mean); the noise is not the process's but the rows'.
-        slope = np.zeros(len(layout))
-        slope[layout["lengthscale"]] = layout.add_up("lengthscale", own[:dim])
-        slope[layout["step"]] = own[dim:-3]
-        slope[layout["scale"]], slope[layout["mean"]] = own[-3], own[-1]
-        slope[layout["noise"]] = np.bincount(level, by_row, count)
         weights = gp.weights
-        slope[layout["shift"]] = np.bincount(level, weights / a, count)[:-1]
-        slope[layout["factor"]] = (np.bincount(level, weights * z - 2 * by_row, count) - counts)[:-1]
-        return [(value - float(counts @ np.log(np.abs(hyper.calibration.a))), slope)]
+        return (
+            value - float(counts @ np.log(np.abs(hyper.calibration.a))),
+            np.delete(own, -2),  # the noise is not the process's but the rows'
+            _add_up(level, by_row, count),
+            _add_up(level, weights * z - 2 * by_row, count) - counts,
+            _add_up(level, weights / a, count),
+        )
 
-    return likelihood
+    return evaluate
+
+
+def _add_up(level: Levels, numbers: Array, count: int) -> Array:
+    """The sum of the numbers of each of `count` levels."""
+    return np.bincount(level, numbers, count).astype(np.float64)

@@ -14,19 +14,26 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import groupby
 from typing import Any, Generic
 
 import numpy as np
 
 from mfopt.hooks import Rows
 from mfopt.protocols import Array, Model
-from mfopt_plugins.method.kept import array, count, flag, group, many, mapping, maybe
+from mfopt_plugins.method.kept import array, count, flag, mapping, maybe
 from mfopt_plugins.surrogates.coupled.calibration import SOME, Calibration
-from mfopt_plugins.surrogates.coupled.learning import CoupledHyper, lay_out, log_likelihood, pack, unpack
+from mfopt_plugins.surrogates.coupled.learning import (
+    CoupledHyper,
+    Evaluate,
+    evaluate_with,
+    lay_out,
+    log_likelihood,
+    pack,
+    unpack,
+)
 from mfopt_plugins.surrogates.given import Given
 from mfopt_plugins.surrogates.gp.process import MakeGP, Process
-from mfopt_plugins.surrogates.groups import Groups
+from mfopt_plugins.surrogates.groups import LevelledProcess
 from mfopt_plugins.surrogates.priors import NOISY, QUIET, Expectation
 from mfopt_plugins.surrogates.rows import is_start, show_noise, thin
 from mfopt_plugins.surrogates.theta import AFRESH, NOTHING, Layout, Optimum
@@ -139,7 +146,8 @@ class CoupledGP(Generic[Process]):
         self, rows: Sequence[Rows], layout: Layout, previous: Array | None, afresh: bool, rng: np.random.Generator
     ) -> Optimum:
         """The best θ for rows of coded points in standard units, with the signs that go with it."""
-        likelihood = log_likelihood(self._make, rows, layout, self._signs)
+        evaluate = self._evaluate(rows)
+        likelihood = log_likelihood(evaluate, self._dim, layout, self._signs)
         found = layout.search(likelihood, previous, self._inverse, afresh, rng)
         top = len(rows) - 1
         for k in range(top if self._calibrated and len(rows[top][1]) >= SOME else 0):
@@ -150,10 +158,19 @@ class CoupledGP(Generic[Process]):
             signs, start = self._signs.copy(), found.theta.copy()
             signs[k] *= -1.0
             start[layout["step"]] = layout.centre[layout["step"]]
-            other = layout.find_maximum(log_likelihood(self._make, rows, layout, signs), [start])
+            other = layout.find_maximum(log_likelihood(evaluate, self._dim, layout, signs), [start])
             if other.density > found.density - _ODDS * signs[k]:
                 found, self._signs = other, signs
         return found
+
+    def _evaluate(self, rows: Sequence[Rows]) -> Evaluate:
+        """The log likelihood of rows of coded points, (u, y) per fidelity."""
+        return evaluate_with(self._make, rows)
+
+    @property
+    def process(self) -> CoupledProcess[Process]:
+        """The process with its units and zeros, conditioned on the rows of all fidelities."""
+        return self._process
 
     @property
     def gp(self) -> Process:
@@ -295,88 +312,32 @@ class CoupledModel(Generic[Process]):
 
     def posterior(self, u: Array) -> tuple[Array, Array]:
         """Mean and variance of this fidelity given the rows of all."""
-        mean, var = self.joint.gp.posterior(self.joint.encode(u, self.k))
-        a, b = self._unit
-        return a * mean + b, a**2 * var
+        return self.joint.process.posterior(u, self.k)
 
     def posterior_gradient(self, u: Array) -> tuple[Array, Array, Array, Array]:
         """Mean, variance and their gradients in u."""
-        mean, var, dmean, dvar = self.joint.gp.posterior_gradient(self.joint.encode(u, self.k))
-        a, b = self._unit
-        return a * mean + b, a**2 * var, a * dmean[:, : u.shape[1]], a**2 * dvar[:, : u.shape[1]]
-
-    @property
-    def _unit(self) -> tuple[float, float]:
-        """What turns the process into values of this fidelity."""
-        calibration = self.joint.calibration
-        return float(calibration.a[self.k]), float(calibration.b[self.k])
+        return self.joint.process.posterior_gradient(u, self.k)
 
     def describe(self) -> Mapping[str, Any]:
         """Hyper-parameters of this fidelity, in the unit of y."""
         return self.joint.describe(self.k)
 
 
-class CoupledProcess(Generic[Process]):
-    """The process with fixed hyper-parameters, in the unit of y.
-
-    Rows are added behind those that are there, whatever their fidelity, which costs O(n²) a row.
-    """
+class CoupledProcess(LevelledProcess[Process]):
+    """The process with fixed hyper-parameters, in the unit of y."""
 
     def __init__(self, make: MakeGP[Process], hyper: CoupledHyper) -> None:
         self.hyper = hyper
-        self._make = make
-        self.gp = make(hyper.kernel)
+        self._make_gp = make
+        super().__init__(hyper.calibration.a, hyper.calibration.b, hyper.noises)
         self.levels: Sequence[Any] = ()  # what a surrogate has made of its fidelities (compiled.py)
-        self._order: list[int] = []  # the fidelity of each row of the process
-        self._groups = Groups()
 
-    def forget(self, k: int, n: int) -> None:
-        """Forget the rows of fidelity k but the first n, and all rows behind the first of these, for follow to add."""
-        forgotten = np.flatnonzero(np.array(self._order, dtype=np.int64) == k)[n:]
-        if len(forgotten):
-            self.gp.truncate(int(forgotten[0]))
-            self._groups.cut(int(forgotten[0]))
-            del self._order[int(forgotten[0]) :]
+    def _make(self) -> Process:
+        return self._make_gp(self.hyper.kernel)
 
-    def follow(self, rows: Sequence[Rows]) -> None:
-        """Condition the process on these rows, (u, y) per fidelity.
-
-        They are those of the last call, less those forgotten since, with others behind them.
-        """
-        for k, (u, y) in enumerate(rows):
-            known = self._order.count(k)
-            if known < len(y):
-                self.gp.extend(*self._convert(k, (u[known:], y[known:])))
-                self._groups.add(len(y) - known, self.gp.jitter)
-                self._order += [k] * (len(y) - known)
-
-    def _convert(self, k: int, rows: Rows) -> tuple[Array, Array, Array]:
-        """Points, values and noises of the process for rows of fidelity k."""
-        u, y = rows
-        a, b = self.hyper.calibration.a[k], self.hyper.calibration.b[k]
-        return _encode(u, k, len(self.hyper.noises)), (y - b) / a, np.full(len(y), self.hyper.noises[k] / a**2)
-
-    def state(self) -> dict[str, Any] | None:
-        """The fidelities of its rows, as runs, and their groups; None where these are not known."""
-        groups = self._groups.state(len(self._order))
-        runs = [[k, len(list(rows))] for k, rows in groupby(self._order)]
-        return None if groups is None else {"order": runs, "groups": groups}
-
-    def rebuild(self, state: object, rows: Sequence[Rows]) -> None:
-        """Be as another process with these hyper-parameters was, which had such rows; some may be there already."""
-        given = mapping(state, "order", "groups")
-        runs = many(group(count, count))(given["order"])
-        have = [sum(size for k, size in runs if k == j) for j in range(len(rows))]
-        if any(n > len(y) for n, (_, y) in zip(have, rows, strict=True)) or any(k >= len(rows) for k, _ in runs):
-            raise ValueError(f"a process must have rows that are there, got {have}")
-        order = np.repeat([k for k, _ in runs], [size for _, size in runs]).astype(np.int64)
-        parts = [self._convert(k, (u[:n], y[:n])) for k, (n, (u, y)) in enumerate(zip(have, rows, strict=True))]
-        place = np.argsort(np.argsort(order, kind="stable"))  # of each row among all, sorted by fidelity
-        points, values, noises = (np.concatenate(part)[place] for part in zip(*parts, strict=True))
-        if self._order != order[: len(self._order)].tolist():  # other rows than these
-            self.gp, self._groups = self._make(self.hyper.kernel), Groups()
-        self._groups.rebuild(self.gp, given["groups"], points, values, noises)
-        self._order = order.tolist()
+    def encode(self, u: Array, k: int) -> Array:
+        """The points (u, c(k))."""
+        return _encode(u, k, len(self.noises))
 
 
 def _encode(u: Array, k: int, count: int) -> Array:
