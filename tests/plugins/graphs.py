@@ -12,7 +12,7 @@ from mfopt.protocols import Problem
 from mfopt_plugins.method.observations import Told
 
 # What is remembered to save time: results do not depend on it.
-CACHES = {"_level", "levels", "_grid", "_believed", "_nearest_row", "_stands_for"}
+CACHES = {"_level", "_levels", "levels", "_grid", "_believed", "_nearest_row", "_stands_for"}
 _LEAVES = (str, bytes, int, float, bool, type(None), type, FunctionType, BuiltinFunctionType, np.generic)
 
 

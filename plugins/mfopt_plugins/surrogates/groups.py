@@ -51,6 +51,10 @@ class Groups:
         if rows == 0:
             self._jitter, self._whole = 0.0, True
 
+    def start(self, row: int) -> int:
+        """The first row of the group that has this row."""
+        return max(end for end in self._ends if end <= row)
+
     def state(self, rows: int) -> dict[str, object] | None:
         """The groups of the first rows and the jitter, as plain values; None where they are not known."""
         if not self._whole or rows not in self._ends:
@@ -108,13 +112,17 @@ class LevelledProcess(ABC, Generic[Process]):
     def encode(self, u: Array, k: int) -> Array:
         """The points c_k(u)."""
 
-    def forget(self, k: int, n: int) -> None:
-        """Forget the rows of fidelity k but the first n, and all rows behind the first of these, for follow to add."""
+    def forget(self, k: int, n: int, whole: bool = False) -> None:
+        """Forget the rows of fidelity k but the first n, and all rows behind the first of these, for follow to add.
+
+        If `whole`, also the rest of the group that the first of these belongs to: the process can then be made again.
+        """
         forgotten = np.flatnonzero(np.array(self._order, dtype=np.int64) == k)[n:]
         if len(forgotten):
-            self.gp.truncate(int(forgotten[0]))
-            self._groups.cut(int(forgotten[0]))
-            del self._order[int(forgotten[0]) :]
+            first = self._groups.start(int(forgotten[0])) if whole else int(forgotten[0])
+            self.gp.truncate(first)
+            self._groups.cut(first)
+            del self._order[first:]
 
     def follow(self, rows: Sequence[Rows]) -> None:
         """Condition the process on these rows, (u, y) per fidelity.

@@ -201,9 +201,9 @@ class CoupledGP(Generic[Process]):
     def truncate(self, k: int, n: int) -> None:
         """Forget all rows of fidelity k but the first n; hyper-parameters stay."""
         self._rows[k] = (self._rows[k][0][:n], self._rows[k][1][:n])
-        for process in (self._process, self._doubting, self._sure):
-            if process is not None:
-                process.forget(k, n)
+        (self._sure or self._process).forget(k, n)
+        if self._doubting is not None:
+            self._doubting.forget(k, n, whole=True)
         self._process.follow(self._rows)
 
     def refit(self, k: int, u: Array, y: Array, rng: np.random.Generator) -> None:
