@@ -123,6 +123,11 @@ cdef cnp.ndarray copy_indices(object x, str what):
     return np.array(given, dtype=np.intp, order="C")  # what is beyond intp becomes negative
 
 
+cdef object keep_still(object value):
+    """What an error is to show of `value`: a copy of an array, which a thread may reshape while it is being printed."""
+    return np.array(value) if isinstance(value, np.ndarray) else value
+
+
 cdef Py_ssize_t as_integer(object value, str what) except? -1:
     """value as an integer; a TypeError when it is none."""
     try:
@@ -138,7 +143,7 @@ cdef double as_number(object value, str what) except? -1.0:
     else:
         given = np.asarray(value)
         if given.ndim != 0 or given.dtype.kind not in "fiu":
-            raise ValueError(f"{what} must be one real number, got {value!r}")
+            raise ValueError(f"{what} must be one real number, got {keep_still(value)!r}")
         x = float(given)
     if not mf_all_finite(1, &x):
         raise ValueError(f"{what} must be finite, got {x}")

@@ -113,7 +113,7 @@ cdef class Kernel(Correlation):
             return
         ell = copy_vector(lengthscale, -1, "lengthscale")
         if len(ell) == 0 or not np.all(ell > TINY):
-            raise ValueError(f"lengthscale must be positive, one number or one per dimension, got {lengthscale!r}")
+            raise ValueError(f"lengthscale must be positive, one number or one per dimension, got {ell!r}")
         ell.setflags(write=False)
         self.lengthscale = ell
         self.bind(len(ell))

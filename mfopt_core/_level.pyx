@@ -134,7 +134,7 @@ cdef class Level:
         cdef Py_ssize_t q = cnp.PyArray_DIM(x, 0), dims = cnp.PyArray_DIM(x, 1), j, slot
         cdef set used = set(slots.tolist())
         if q > CAPACITY or len(used) != len(slots) or not used <= set(range(q)):
-            raise ValueError(f"order must hold different slots from 0 to {q - 1}, {CAPACITY} at most, got {order!r}")
+            raise ValueError(f"order must hold different slots from 0 to {q - 1}, {CAPACITY} at most, got {slots!r}")
         self.check_dims(dims)
         with self.gp.lock:
             self._open(dims)

@@ -42,9 +42,9 @@ cdef class LevelLikelihood:
         self.levels = as_integer(levels, "levels")
         self.level = copy_indices(level, "level")
         if self.level.ndim != 1 or self.level.shape[0] != self.x.shape[0]:
-            raise ValueError(f"level must have {self.x.shape[0]} entries, one per row, got {np.shape(level)}")
+            raise ValueError(f"level must have {self.x.shape[0]} entries, one per row, got {self.level.shape[0]}")
         if self.levels < 1 or (len(self.level) and not (0 <= self.level.min() and self.level.max() < self.levels)):
-            raise ValueError(f"level must be from 0 to {self.levels - 1}, at least one level, got {level!r}")
+            raise ValueError(f"level must be from 0 to {self.levels - 1}, at least one level, got {self.level!r}")
 
     def __call__(self, Correlation kernel not None, mean, noises, factors, shifts):
         """log p(y), then its gradient in the kernel, in the log noises, the log |factors| and the shifts of the levels.

@@ -47,7 +47,7 @@ cdef class Mixture(Correlation):
             raise ValueError(f"weights must be (levels, {len(self.kernels)}), got shape {np.shape(weights)}")
         sizes = np.abs(mix).max(axis=1, keepdims=True)
         if not (np.isfinite(sizes).all() and (sizes > 0.0).all()):
-            raise ValueError(f"weights must be finite, and not all 0 at a level, got {weights!r}")
+            raise ValueError(f"weights must be finite, and not all 0 at a level, got {mix!r}")
         self.given = mix.copy()
         mix /= sizes
         mix /= np.sqrt(np.square(mix).sum(axis=1, keepdims=True))

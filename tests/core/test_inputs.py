@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import mfopt_core
 from mfopt_core import GP
 
 
@@ -146,3 +147,24 @@ def test_an_isotropic_gp_learns_its_dimension_from_the_first_points():
 def test_bad_parameters_are_refused(noise, mean, message):
     with pytest.raises(ValueError, match=message):
         GP("se", 0.5, 1.0, noise, mean)
+
+
+class Slippery(np.ndarray):
+    """An array that cannot be printed, as one that another thread reshapes meanwhile."""
+
+    def __repr__(self):
+        raise IndexError("out of bounds")
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda given: mfopt_core.GP("se", given(-1.0, 1.0), 1.0, 0.0),
+        lambda given: mfopt_core.GP("se", [1.0], given(1.0, 2.0), 0.0),
+        lambda given: mfopt_core.Mixture([mfopt_core.Kernel("se", [1.0])], given([0.0])),
+        lambda given: mfopt_core.LevelLikelihood(np.zeros((2, 1)), given(0, 7), np.zeros(2), 2),
+    ],
+)
+def test_an_error_about_an_array_does_not_depend_on_printing_that_very_array(call):
+    with pytest.raises(ValueError, match="must be"):
+        call(lambda *values: np.array(values).view(Slippery))

@@ -163,3 +163,12 @@ def test_a_target_that_only_failed_is_asked_elsewhere():
         failed = trial.fidelity == 1 and trial.x[0] > 0.3
         opt.tell(trial, None if failed else FUNCTIONS[trial.fidelity](trial.x), "failed" if failed else "ok")
     assert opt.best is not None
+
+
+@pytest.mark.parametrize(("middle", "checked"), [(4.0, True), (8.0, False)])
+def test_a_check_may_cost_half_a_target_query(middle, checked):
+    # The cheap ones know nothing of the target's bump, so that its values contradict them.
+    bump = lambda x: 3.0 * float(np.exp(-((x[0] - 0.6) ** 2 + (x[1] - 0.6) ** 2) / 0.02))  # noqa: E731
+    functions = [FUNCTIONS[0], FUNCTIONS[0], lambda x: FUNCTIONS[1](x) + bump(x)]
+    trials = run(optimizer(costs=(1.0, middle, 10.0), capital=120.0), functions)
+    assert checked == any(trial.reason.kind == "check of ζ" and trial.fidelity == 1 for trial in trials)

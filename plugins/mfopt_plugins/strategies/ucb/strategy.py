@@ -52,6 +52,7 @@ from mfopt_plugins.strategies.ucb.softener import Softener, find_judge
 from mfopt_plugins.strategies.ucb.zeta_checks import ZetaChecks
 
 CHECK = "check of ζ"  # a kind of reason
+CHECKED = 0.5  # of the target's cost: the most that a check may cost where φ is the target's own bound
 
 
 @dataclass(frozen=True)
@@ -291,8 +292,9 @@ class UCBStrategy(_Learner):
         return alone and self._manner.noise_tests and self._models.any_noise_is_certain()
 
     def _can_check(self, view: View, u: Array, k: int) -> bool:
-        """Whether a check at position k can be paid and is not likely to fail."""
-        return self._can_pay(k, view.remaining) and not self._failures.is_likely(u, k)
+        """Whether a check at position k can be paid, costs less than it may tell, and is not likely to fail."""
+        costly = self._weighs and self._costs[k] > CHECKED * self._costs[-1]
+        return not costly and self._can_pay(k, view.remaining) and not self._failures.is_likely(u, k)
 
     def _check(self, u: Array, low: int, turn: _Turn) -> _Choice:
         text = f"fidelity {self._used[low + 1]} differed here from this one's mean by more than ζ"
