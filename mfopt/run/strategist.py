@@ -5,6 +5,8 @@ wait in a queue until the strategy is needed: a tell, which has been paid for, m
 in a study other processes ask and tell, too. Any thread may add to the queue; the strategy itself is used by one thread
 at a time, which the session sees to.
 
+A strategy computes with one thread of BLAS (OneThread), whatever the environment says.
+
 Where a strategy can write its state down (hooks.KeepsState), it need not be asked again what was asked before the state
 was told: it is shown the records, then handed the state.
 """
@@ -55,6 +57,44 @@ class Answer(NamedTuple):
         return self.u is not None and self.fidelity == event.fidelity and np.array_equal(self.u, event.u)
 
 
+class OneThread:
+    """Within, BLAS computes with one thread; whoever leaves brings the user's setting back.
+
+    The matrices of an ask are small. Several threads gain nothing there, and beside other work on all cores they wait
+    for each other: asks took ten times as long. With one the order of sums, and so the trials of a seed, do not depend
+    on the number of cores. Libraries that let only the main thread change this (OpenBLAS) go on as they are in others.
+    """
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._inside = 0
+        self._libraries: Sequence[Any] | None = None  # found once, when those of a strategy are loaded
+        self._before: list[int] = []  # their numbers of threads when nobody was inside
+
+    def __enter__(self) -> None:
+        with self._lock.held:
+            if self._libraries is None:
+                from threadpoolctl import ThreadpoolController  # slow: it looks for libraries
+
+                self._libraries = ThreadpoolController().select(user_api="blas").lib_controllers
+            if self._inside == 0:
+                self._before = [library.num_threads for library in self._libraries]
+            self._inside += 1
+            self._set([1] * len(self._before))
+
+    def __exit__(self, *error: object) -> None:
+        with self._lock.held:
+            self._inside -= 1
+            self._set(self._before)
+
+    def _set(self, counts: Sequence[int]) -> None:
+        for library, count in zip(self._libraries or [], counts, strict=True):
+            library.set_num_threads(count)
+
+
+_one_thread = OneThread()
+
+
 class Strategist(Accountable):
     """`strategy`, started on `problem`; `culprit` answers for what it does wrong.
 
@@ -94,7 +134,8 @@ class Strategist(Accountable):
         """What `work` returns, during which the strategy changes; what it raises in this method is its own fault."""
         self.interrupted = True
         try:
-            result = work()
+            with _one_thread:
+                result = work()
         except (Exception, SystemExit) as error:
             self.interrupted = False
             self._culprit.accuse(method, error)
