@@ -58,41 +58,30 @@ class Answer(NamedTuple):
 
 
 class OneThread:
-    """Within, BLAS computes with one thread; whoever leaves brings the user's setting back.
+    """Within, BLAS computes with one thread; who set it so brings the user's setting back.
 
     The matrices of an ask are small. Several threads gain nothing there, and beside other work on all cores they wait
     for each other: asks took ten times as long. With one the order of sums, and so the trials of a seed, do not depend
     on the number of cores. Libraries that let only the main thread change this (OpenBLAS) go on as they are in others.
+
+    There is no lock that an interruption could leave behind: of two threads at once the first to leave ends it.
     """
 
-    def __init__(self) -> None:
-        self._lock = Lock()
-        self._inside = 0
-        self._libraries: Sequence[Any] | None = None  # found once, when those of a strategy are loaded
-        self._before: list[int] = []  # their numbers of threads when nobody was inside
+    _libraries: Sequence[Any] | None = None  # found once, when those of a strategy are loaded
 
     def __enter__(self) -> None:
-        with self._lock.held:
-            if self._libraries is None:
-                from threadpoolctl import ThreadpoolController  # slow: it looks for libraries
+        if OneThread._libraries is None:
+            from threadpoolctl import ThreadpoolController  # slow: it looks for libraries
 
-                self._libraries = ThreadpoolController().select(user_api="blas").lib_controllers
-            if self._inside == 0:
-                self._before = [library.num_threads for library in self._libraries]
-            self._inside += 1
-            self._set([1] * len(self._before))
+            OneThread._libraries = ThreadpoolController().select(user_api="blas").lib_controllers
+        counts = [(library, library.num_threads) for library in OneThread._libraries]
+        self._before = [(library, count) for library, count in counts if count > 1]
+        for library, _ in self._before:
+            library.set_num_threads(1)
 
     def __exit__(self, *error: object) -> None:
-        with self._lock.held:
-            self._inside -= 1
-            self._set(self._before)
-
-    def _set(self, counts: Sequence[int]) -> None:
-        for library, count in zip(self._libraries or [], counts, strict=True):
+        for library, count in self._before:
             library.set_num_threads(count)
-
-
-_one_thread = OneThread()
 
 
 class Strategist(Accountable):
@@ -134,7 +123,7 @@ class Strategist(Accountable):
         """What `work` returns, during which the strategy changes; what it raises in this method is its own fault."""
         self.interrupted = True
         try:
-            with _one_thread:
+            with OneThread():
                 result = work()
         except (Exception, SystemExit) as error:
             self.interrupted = False

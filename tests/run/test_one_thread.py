@@ -56,17 +56,17 @@ def test_the_setting_comes_back_after_an_error(several):
 
 
 def test_it_comes_back_whoever_leaves_last(several):
-    one, entered, leave = OneThread(), threading.Event(), threading.Event()
+    entered, leave = threading.Event(), threading.Event()
 
     def stay():
-        with one:
+        with OneThread():
             entered.set()
             leave.wait(10)
 
     for other_is_last in (True, False):
         entered.clear(), leave.clear()
         thread = threading.Thread(target=stay)
-        with one:
+        with OneThread():
             thread.start()
             assert entered.wait(10)
             assert set(several()) == {1}

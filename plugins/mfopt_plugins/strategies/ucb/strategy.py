@@ -9,17 +9,14 @@ After the initial design (see base/cycle.py) an ask takes the first of these ste
        rule "worth"   φ = φ_M; m_t = the m whose value at x_t removes most of the target's variance there, per cost
        rule "gamma"   φ = min φ_m, eq. (mfgpucbDefn); m_t = the smallest m with β_t^½ σ_m(x_t) ≥ γ_m, else M
 
-Rule "gamma" without a share is the paper's. What else differs from it is listed in departures.py; a mode is a choice of
-these. Rule "worth" needs one posterior of all fidelities, in which a cheap value
-moves the target's bound: how far is what it is worth, so that no threshold is needed, a useless fidelity is left alone
-and a good one is asked as long as it helps.
+Rule "gamma" without a share is the paper's; departures.py lists what else differs, and a mode is a choice of these.
+Rule "worth" needs one posterior of all fidelities, in which a cheap value moves the target's bound: how far is what it
+is worth, so that no threshold is needed, a useless fidelity is left alone and a good one is asked as long as it helps.
 
-β_t, ζ and γ come from a schedule (schedule.py), practical or that of the theorems. By default, and not in the paper:
-doubt (doubt.py) where the bounds promise nothing; the last target query that the capital pays for explores no more, it
-goes to the maximum of φ with β = 0.
-
-Pending queries count as told with their posterior mean. Where evaluations fail φ is lowered (base/avoid.py), and a
-fidelity that is likely to fail at x_t is skipped.
+β_t, ζ and γ come from a schedule (schedule.py). By default, and not in the paper: doubt (doubt.py) where the bounds
+promise nothing; the last target query that the capital pays for explores no more, it maximises φ with β = 0. Pending
+queries count as told with their posterior mean. Where evaluations fail φ is lowered (base/avoid.py), and a fidelity that
+is likely to fail at x_t is skipped.
 By default no point is queried twice on a noiseless fidelity: the query moves up to the next fidelity or, if the target
 knows the point too, to the next best point.
 """
