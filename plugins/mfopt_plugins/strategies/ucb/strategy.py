@@ -15,8 +15,8 @@ is worth, so that no threshold is needed, a useless fidelity is left alone and a
 
 β_t, ζ and γ come from a schedule (schedule.py). By default, and not in the paper: doubt (doubt.py) where the bounds
 promise nothing; the last target query that the capital pays for explores no more, it maximises φ with β = 0. Pending
-queries count as told with their posterior mean. Where evaluations fail φ is lowered (base/avoid.py), and a fidelity that
-is likely to fail at x_t is skipped.
+queries count as told with their posterior mean. Where evaluations fail φ is lowered (base/avoid.py), and a fidelity
+that is likely to fail at x_t is skipped.
 By default no point is queried twice on a noiseless fidelity: the query moves up to the next fidelity or, if the target
 knows the point too, to the next best point.
 """
