@@ -168,10 +168,9 @@ def table(regrets: dict[str, dict[str, list[float]]]) -> str:
         ]  # fmt: skip
         head = [name, str(problem.dim), str(len(problem.functions)), f"{float(level):.0%}"]
         lines.append("| " + " | ".join([*head, *cells]) + " |")
-    overall = {m: [np.mean(found[m]) for found in regrets.values() if m in found] for m in methods}
-    lines.append(
-        "| geometric mean | | | | " + " | ".join(f"{np.exp(np.mean(np.log(overall[m]))):.4f}" for m in methods) + " |"
-    )
+    common = [found for found in regrets.values() if all(method in found for method in methods)]
+    overall = [f"{np.exp(np.mean([np.log(np.mean(found[m])) for found in common])):.4f}" for m in methods]
+    lines.append("| geometric mean, problems of all methods | | | | " + " | ".join(overall) + " |")
     return "\n".join(lines)
 
 
