@@ -21,7 +21,8 @@ def asks():
 
 
 def test_an_ask_passes_few_files(asks):
-    plain = [len(taken.files) for _, learnt, taken in asks if not learnt]
+    # A refinement, for which the bounds have to promise nothing more, also passes doubt.py, which counts it.
+    plain = [len(taken.files) - (kind == "refinement") for kind, learnt, taken in asks if not learnt]
     assert len(plain) > 5
     assert max(plain) <= MOST_FILES
     learning = [taken for _, learnt, taken in asks if learnt and not any("softener" in file for file in taken.files)]
