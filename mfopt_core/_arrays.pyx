@@ -43,10 +43,16 @@ cdef cnp.ndarray as_reals(object x, str what):
 
 
 cdef int _check_finite(cnp.ndarray a, str what) except -1:
-    if not mf_all_finite(cnp.PyArray_SIZE(a), data(a)):
-        bad = tuple(int(i) for i in np.argwhere(~np.isfinite(a))[0])
-        raise ValueError(f"{what} must be finite, got {a[bad]} at index {bad}")
-    return 0
+    cdef Py_ssize_t i, size = cnp.PyArray_SIZE(a)
+    cdef double number
+    if mf_all_finite(size, data(a)):
+        return 0
+    for i in range(size):
+        number = data(a)[i]
+        if not mf_all_finite(1, &number):
+            place = tuple(int(k) for k in np.unravel_index(i, np.shape(a)))
+            raise ValueError(f"{what} must be finite, got {number} at index {place}")
+    raise ValueError(f"{what} must be finite, got other numbers, overwritten since")
 
 
 cdef cnp.ndarray as_points(object x, Py_ssize_t d, str what):

@@ -15,7 +15,7 @@ cimport numpy as cnp
 from libc.math cimport INFINITY, fabs
 from libc.string cimport memcpy, memset
 
-from mfopt_core._arrays cimport as_number, as_points, as_reals, copy_mask, data
+from mfopt_core._arrays cimport as_number, as_points, as_reals, copy_mask, data, keep_still
 from mfopt_core._memory cimport Scratch
 from mfopt_core._rows cimport mf_all_finite
 from mfopt_core._step cimport Model, Workspace, open_workspace, solve_step, update_inverse
@@ -47,7 +47,7 @@ cdef class Ascent:
         self.target = as_points(starts, 0, "starts").copy()
         self.spread = as_number(spread, "spread")
         if not self.spread > 0.0:
-            raise ValueError(f"spread must be positive, got {spread!r}")
+            raise ValueError(f"spread must be positive, got {keep_still(spread)!r}")
         self.k, self.d = self.target.shape[0], self.target.shape[1]
         if self.k == 0:
             raise ValueError("starts must hold at least one point, got none")

@@ -13,7 +13,7 @@ cimport numpy as cnp
 from libc.math cimport INFINITY, fabs, sqrt
 
 from mfopt_core._argmax cimport find_argmax
-from mfopt_core._arrays cimport as_mask, as_number, as_points, as_vector, data, new_matrix, new_vector
+from mfopt_core._arrays cimport as_mask, as_number, as_points, as_vector, data, keep_still, new_matrix, new_vector
 from mfopt_core._gp cimport GP, lock_all, unlock_all
 from mfopt_core._level cimport Level
 from mfopt_core._memory cimport Scratch
@@ -34,7 +34,7 @@ cdef class Bound:
             raise ValueError(f"one Level per fidelity is needed, at least one, got {self.levels!r}")
         self.beta = as_number(beta, "beta")
         if self.beta < 0.0:
-            raise ValueError(f"beta must not be negative, got {beta!r}")
+            raise ValueError(f"beta must not be negative, got {keep_still(beta)!r}")
         self.b = sqrt(self.beta)
         self.factors = np.array([level.factor for level in self.levels])
         self.shifts = as_vector(zetas, len(self.levels), "zetas") + np.array([level.shift for level in self.levels])
@@ -95,7 +95,7 @@ cdef class Bound:
         """The same for `count` levels of one GP from the `first` on; their places in the results are given."""
         cdef Scratch scratch = Scratch.__new__(Scratch)
         cdef GP gp = self.levels[first].gp
-        cdef cnp.ndarray tails = np.concatenate([level.tail for level in self.levels[first:first + count]])
+        cdef cnp.ndarray tails = np.concatenate([(<Level>level).last for level in self.levels[first:first + count]])
         cdef Where where = Where(q, dims, x, count, data(tails))
         cdef double *var = scratch.numbers(count * q)
         cdef double *dvar = scratch.numbers(count * q * dims) if slopes != NULL else NULL
@@ -171,7 +171,7 @@ cdef class Bound:
     def argmax(self, points, avoid=None):
         """The row of `points` (N, dims) with the largest φ, the first among equals, without those that `avoid` marks.
 
-        Only rows that could be it are computed; the same array is known again at the next call.
+        Only rows that could be it are computed; the same points are known again at the next call.
         """
         cdef cnp.ndarray x = self._check(points), mask = None
         cdef Py_ssize_t q = cnp.PyArray_DIM(x, 0)
@@ -183,7 +183,7 @@ cdef class Bound:
         ordered = lock_all([level.gp for level in self.levels])
         try:
             for level in self.levels:
-                (<Level>level).list_points(points, q, cnp.PyArray_DIM(x, 1), data(x))
+                (<Level>level).list_points(q, cnp.PyArray_DIM(x, 1), data(x))
             best, _ = find_argmax(
                 [(<Level>level).listed for level in self.levels], self.b, data(self.factors), data(self.shifts), mask
             )

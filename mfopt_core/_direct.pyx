@@ -141,7 +141,7 @@ cdef class Direct:
                 raise MemoryError("a search that ran out of memory cannot go on; start it anew")
             q = self.count - self.first
             if cnp.PyArray_NDIM(y) != 1 or cnp.PyArray_DIM(y, 0) != q:
-                raise ValueError(f"values must have shape ({q},), one per centre, got shape {np.shape(values)}")
+                raise ValueError(f"values must have shape ({q},), one per centre, got shape {np.shape(y)}")
             self._take(q, data(y))
             self.torn = True
             j = self.first

@@ -19,7 +19,7 @@ cimport numpy as cnp
 from libc.math cimport exp, lgamma, log, sqrt
 from scipy.special.cython_special cimport kve
 
-from mfopt_core._arrays cimport as_number, as_points, copy_vector, data, new_matrix, to_soa
+from mfopt_core._arrays cimport as_number, as_points, copy_vector, data, keep_still, new_matrix, to_soa
 from mfopt_core._cholesky cimport BLOCK
 from mfopt_core._correlation cimport Correlation, Slopes
 from mfopt_core._memory cimport Scratch, allocate, release
@@ -98,18 +98,20 @@ cdef class Kernel(Correlation):
         if name not in KERNELS:
             raise ValueError(f"kernel must be one of {', '.join(KERNELS)}, got {name!r}")
         if (name == "matern") != (nu is not None):
-            raise ValueError(f'nu is given with kernel "matern" and only then, got kernel {name!r} and nu={nu!r}')
+            given = keep_still(nu)
+            raise ValueError(f'nu is given with kernel "matern" and only then, got kernel {name!r} and nu={given!r}')
         self.name = name
         self.shape.kind = [MF_SE, MF_MATERN12, MF_MATERN32, MF_MATERN52, MF_MATERN][KERNELS.index(name)]
         self.shape.order = _positive(nu, "nu") if nu is not None else 0.0
         if self.shape.order > 100.0:
-            raise ValueError(f"nu must be at most 100 (beyond, the kernel is se for all purposes), got {nu!r}")
+            given = keep_still(nu)
+            raise ValueError(f"nu must be at most 100 (beyond, the kernel is se for all purposes), got {given!r}")
         self.scale = _positive(scale, "scale")
         self.isotropic = np.ndim(lengthscale) == 0
         if self.isotropic:
             self.lengthscale = _positive(lengthscale, "lengthscale")
             if self.lengthscale <= TINY:
-                raise ValueError(f"lengthscale must be above {TINY}, got {lengthscale!r}")
+                raise ValueError(f"lengthscale must be above {TINY}, got {self.lengthscale}")
             return
         ell = copy_vector(lengthscale, -1, "lengthscale")
         if len(ell) == 0 or not np.all(ell > TINY):
@@ -235,5 +237,5 @@ cdef class Kernel(Correlation):
 cdef double _positive(object value, str what) except -1.0:
     cdef double x = as_number(value, what)
     if x <= 0.0:
-        raise ValueError(f"{what} must be positive, got {value!r}")
+        raise ValueError(f"{what} must be positive, got {keep_still(value)!r}")
     return x

@@ -25,6 +25,5 @@ def _relevelled(
     factor: float,
     shift: float,
     kept: tuple[npt.ArrayLike, tuple[Any, ...]] | None,
-    points: object,
     listed: tuple[Any, ...] | None,
 ) -> Level: ...

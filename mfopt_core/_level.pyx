@@ -10,8 +10,9 @@ lattice. For both the posterior is kept current (mfopt_core._tracker), O(n) a po
 cimport cython
 cimport numpy as cnp
 from libc.math cimport fabs
+from libc.string cimport memcmp
 
-from mfopt_core._arrays cimport as_number, as_points, copy_indices, copy_vector, data
+from mfopt_core._arrays cimport as_number, as_points, copy_indices, copy_vector, data, keep_still
 from mfopt_core._gp cimport GP
 from mfopt_core._mixture cimport Mixture
 from mfopt_core._slots cimport Slots
@@ -33,11 +34,11 @@ cdef class Level:
     def __cinit__(self, GP gp not None, tail=(), factor=1.0, shift=0.0):
         self.gp = gp
         self.last = copy_vector(tail, -1, "tail")
-        self.last.setflags(write=False)
         self.factor = as_number(factor, "factor")
         self.shift = as_number(shift, "shift")
         if self.factor == 0.0 or not fabs(self.factor) < 1e150 or not fabs(self.factor) > 1e-150:
-            raise ValueError(f"factor must be a number other than 0, its size from 1e-150 to 1e150, got {factor!r}")
+            given = keep_still(factor)
+            raise ValueError(f"factor must be a number other than 0, its size from 1e-150 to 1e150, got {given!r}")
         if 0 < gp.process.d() <= cnp.PyArray_DIM(self.last, 0):
             raise ValueError(f"tail must leave at least one of {gp.process.d()} coordinates, got {len(self.last)}")
         if type(gp.process.kernel) is Mixture and cnp.PyArray_DIM(self.last, 0) > 1:
@@ -45,8 +46,8 @@ cdef class Level:
 
     @property
     def tail(self):
-        """The coordinates of the GP that tell the fidelity."""
-        return self.last
+        """The coordinates of the GP that tell the fidelity, as a copy."""
+        return self.last.copy()
 
     @property
     def remembered(self):
@@ -96,14 +97,14 @@ cdef class Level:
 
     # -- points of a finite set ------------------------------------------------------------------------------
 
-    cdef int list_points(self, object points, Py_ssize_t q, Py_ssize_t dims, const double *x) except -1:
-        """Track the points of a finite set, whose rows are x (q, dims): those of the last call if it is that array."""
-        cdef Tracker listed
-        if self.listed is None or self.points is not points:
+    cdef int list_points(self, Py_ssize_t q, Py_ssize_t dims, const double *x) except -1:
+        """Track the points of a finite set, the rows of x (q, dims); those of the last call are known again."""
+        cdef Tracker listed = self.listed
+        if listed is None or listed.count != q or memcmp(listed.points, x, q * dims * sizeof(double)) != 0:
             listed = Tracker.__new__(Tracker)
             listed.open(self.gp, q, dims, self.last)
             listed.append(q, x, False)
-            self.points, self.listed = points, listed
+            self.listed = listed
         self.listed.sync()
         return 0
 
@@ -113,7 +114,7 @@ cdef class Level:
         with self.gp.lock:
             listed = None if self.listed is None else self.listed.copy_columns()
             return _relevelled, (
-                self.gp, np.array(self.last), self.factor, self.shift, self._copy_kept(), self.points, listed
+                self.gp, np.array(self.last), self.factor, self.shift, self._copy_kept(), listed
             )
 
     cdef tuple _copy_kept(self):
@@ -152,16 +153,17 @@ cdef class Level:
         return 0
 
 
-def _relevelled(gp, tail, factor, shift, kept, points, listed):
+def _relevelled(gp, tail, factor, shift, kept, listed):
     """The Level that was pickled, from its parameters and what it remembered."""
     cdef Level level = Level(gp, tail, factor, shift)
     cdef cnp.ndarray x
     if kept is not None:
-        level._restore(kept[0], kept[1])
+        order, columns = kept
+        level._restore(order, columns)
     if listed is not None:
         x = as_points(np.array(listed[0]), 0, "points")
         level.check_dims(cnp.PyArray_DIM(x, 1))
         with level.gp.lock:
-            level.list_points(points, cnp.PyArray_DIM(x, 0), cnp.PyArray_DIM(x, 1), data(x))
+            level.list_points(cnp.PyArray_DIM(x, 0), cnp.PyArray_DIM(x, 1), data(x))
             level.listed.restore(tuple(listed[1:]))
     return level

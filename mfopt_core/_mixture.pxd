@@ -9,7 +9,7 @@ from mfopt_core._kernels cimport Shape
 cdef class Mixture(Correlation):
     cdef readonly tuple kernels
     cdef cnp.ndarray given  # the weights that it was made with
-    cdef cnp.ndarray mix  # w, (levels, parts), read-only
+    cdef cnp.ndarray mix  # w, (levels, parts); nobody else has it
     cdef readonly Py_ssize_t levels
     cdef Py_ssize_t parts
     cdef Shape *shapes  # of the kernels, which own what these point to

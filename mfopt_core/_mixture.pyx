@@ -51,7 +51,6 @@ cdef class Mixture(Correlation):
         self.given = mix.copy()
         mix /= sizes
         mix /= np.sqrt(np.square(mix).sum(axis=1, keepdims=True))
-        mix.setflags(write=False)
         self.mix = mix
         self.w = data(mix)
         self.levels, self.parts = mix.shape[0], mix.shape[1]
@@ -67,8 +66,8 @@ cdef class Mixture(Correlation):
 
     @property
     def weights(self):
-        """w, (levels, kernels)."""
-        return self.mix
+        """w, (levels, kernels), as a copy."""
+        return self.mix.copy()
 
     def __reduce__(self):
         return Mixture, (self.kernels, self.given.copy())  # w itself would be brought to length 1 once more

@@ -41,10 +41,10 @@ cdef class Pair:
     cdef cnp.ndarray tails  # (2, d − dims)
 
     def __cinit__(self, Level first not None, Level second not None):
-        if first.gp is not second.gp or len(first.tail) != len(second.tail):
+        if first.gp is not second.gp or len(first.last) != len(second.last):
             raise ValueError(f"both levels must be of one GP, with tails of one length, got {first!r} and {second!r}")
         self.first, self.second = first, second
-        self.tails = np.array([first.tail, second.tail])
+        self.tails = np.array([first.last, second.last])
 
     def __reduce__(self):
         return Pair, (self.first, self.second)
@@ -101,7 +101,7 @@ cdef class Pair:
         cdef Pass p
         with gp.lock:
             open_pass(&p, gp.process, chunk, max(find_width(2 * chunk), MF_FEW), scratch)
-            prior = self._prior(gp.process, data(points), dims, scratch.numbers(2 * (dims + len(self.first.tail)))) \
+            prior = self._prior(gp.process, data(points), dims, scratch.numbers(2 * (dims + len(self.first.last)))) \
                 if q > 0 else 0.0
             with nogil:
                 alpha = gp.process.solve_alpha()
@@ -168,7 +168,7 @@ cdef class Pair:
         cdef double prior
         if q == 0:
             return 0
-        prior = self._prior(process, data(points), dims, scratch.numbers(2 * (dims + len(self.first.tail))))
+        prior = self._prior(process, data(points), dims, scratch.numbers(2 * (dims + len(self.first.last))))
         self.first.keep(q, dims, data(points), slots)
         self.second.keep(q, dims, data(points), slots + q)
         cdef Tracker low = self.first.kept, high = self.second.kept

@@ -23,6 +23,7 @@ from mfopt_core._process cimport Points, Process
 from mfopt_core._rows cimport MF_FEW, mf_dot
 
 cdef double FIRST_JITTER = 1e-14  # of a covariance that is drawn from, normalised by s
+cdef double MOST_JITTER = 1e300  # where no sum with NaN has come to an end
 
 
 # -- passes --------------------------------------------------------------------------------------------------
@@ -157,7 +158,8 @@ cdef int draw(
     cdef Py_ssize_t i, j
     factor.reserve(q)
     with nogil:
-        while True:  # normalised like K; where the function is known the variance is 0, so jitter is the rule here
+        # normalised like K; where the function is known the variance is 0, so jitter is the rule here
+        while delta < MOST_JITTER:
             for i in range(q):
                 for j in range(i):
                     factor.row(i)[j] = covariance[i * q + j] / scale
@@ -166,7 +168,9 @@ cdef int draw(
                 break
             factor.n = 0
             delta *= 10.0
-        for j in range(size if q > 0 else 0):  # of no points there may be any number of draws
+        for j in range(size if q > 0 and delta < MOST_JITTER else 0):  # of no points there may be any number of draws
             for i in range(q):
                 draws[j * q + i] = mean[i] + process.root * mf_dot(i + 1, factor.row(i), normals + j * q)
+    if not delta < MOST_JITTER:
+        raise ValueError("draws must have a covariance of finite numbers, got others")
     return 0

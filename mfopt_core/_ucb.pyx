@@ -13,7 +13,7 @@ from libc.math cimport INFINITY, fabs, sqrt
 from libc.string cimport memset
 
 from mfopt_core._argmax cimport find_argmax
-from mfopt_core._arrays cimport as_mask, as_number, as_points, as_vector, data, to_soa
+from mfopt_core._arrays cimport as_mask, as_number, as_points, as_vector, data, keep_still, to_soa
 from mfopt_core._blas cimport gemv_t
 from mfopt_core._gp cimport GP, lock_all, unlock_all
 from mfopt_core._memory cimport Scratch
@@ -66,7 +66,7 @@ cdef tuple _check(members, type kind, beta, zetas):
         raise ValueError(f"one {kind.__name__} per fidelity is needed, at least one, got {members!r}")
     cdef double b = as_number(beta, "beta")
     if b < 0.0:
-        raise ValueError(f"beta must not be negative, got {beta!r}")
+        raise ValueError(f"beta must not be negative, got {keep_still(beta)!r}")
     return members, as_vector(zetas, len(members), "zetas"), sqrt(b)
 
 

@@ -171,13 +171,13 @@ def test_what_was_pickled_is_checked():
     level = levels_of(coupled(5))[2]
     x = np.random.default_rng(0).random((3, 2))
     Bound([level], 1.0, [0.0]).recurring(x)
-    make, (gp, tail, factor, shift, (order, columns), points, listed) = level.__reduce__()
+    make, (gp, tail, factor, shift, (order, columns), listed) = level.__reduce__()
     for bad in ([0, 0, 1], [0, 1, 3], [-1, 0, 1]):
         with pytest.raises(ValueError, match="order must hold different slots from 0 to 2"):
-            make(gp, tail, factor, shift, (np.array(bad), columns), points, listed)
+            make(gp, tail, factor, shift, (np.array(bad), columns), listed)
     with pytest.raises(ValueError, match="columns must have from 0 to 5 rows"):
-        make(gp, tail, factor, shift, (order, (columns[0], columns[1] + 9, *columns[2:])), points, listed)
-    again = make(gp, tail, factor, shift, (order[:2], columns), points, listed)  # one slot is free
+        make(gp, tail, factor, shift, (order, (columns[0], columns[1] + 9, *columns[2:])), listed)
+    again = make(gp, tail, factor, shift, (order[:2], columns), listed)  # one slot is free
     assert again.remembered == 2
     bound = Bound([again], 1.0, [0.0])
     np.testing.assert_allclose(bound.recurring(x), bound(x), rtol=1e-9)
