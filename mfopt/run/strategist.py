@@ -64,10 +64,14 @@ class OneThread:
     for each other: asks took ten times as long. With one the order of sums, and so the trials of a seed, do not depend
     on the number of cores. Libraries that let only the main thread change this (OpenBLAS) go on as they are in others.
 
-    There is no lock that an interruption could leave behind: of two threads at once the first to leave ends it.
+    There is no lock that an interruption could leave behind: of two threads at once the first to leave ends it. Ctrl-C
+    may come while the block is entered or left; `end` then does what is left to do.
     """
 
     _libraries: Sequence[Any] | None = None  # found once, when those of a strategy are loaded
+
+    def __init__(self) -> None:
+        self._before: list[tuple[Any, int]] = []
 
     def __enter__(self) -> None:
         if OneThread._libraries is None:
@@ -80,8 +84,13 @@ class OneThread:
             library.set_num_threads(1)
 
     def __exit__(self, *error: object) -> None:
+        self.end()
+
+    def end(self) -> None:
+        """Bring the user's setting back, if that has not been done."""
         for library, count in self._before:
             library.set_num_threads(count)
+        self._before = []
 
 
 class Strategist(Accountable):
@@ -122,12 +131,16 @@ class Strategist(Accountable):
     def _work(self, method: str, work: Callable[[], Result]) -> Result:
         """What `work` returns, during which the strategy changes; what it raises in this method is its own fault."""
         self.interrupted = True
+        one = OneThread()
         try:
-            with OneThread():
+            with one:
                 result = work()
         except (Exception, SystemExit) as error:
             self.interrupted = False
             self._culprit.accuse(method, error)
+            raise
+        except BaseException:  # Ctrl-C, which may have come while the setting was changed
+            one.end()
             raise
         self.interrupted = False
         return result

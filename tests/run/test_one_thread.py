@@ -8,7 +8,9 @@ import scipy.linalg  # its BLAS is not NumPy's
 from threadpoolctl import ThreadpoolController
 
 import mfopt
+from mfopt.run import strategist
 from mfopt.run.strategist import OneThread
+from tests.run.interrupts import Interrupt
 
 assert scipy.linalg
 
@@ -76,3 +78,18 @@ def test_it_comes_back_whoever_leaves_last(several):
         leave.set()
         thread.join()
         assert set(several()) == {3}
+
+
+def test_the_setting_comes_back_after_ctrl_c_at_any_line_of_an_ask(several):
+    n, interrupted = 0, True
+    while interrupted:
+        n += 1
+        opt = mfopt.Optimizer([(0, 1)], [1.0], capital=10.0, strategy=Watching(list))
+        try:
+            with Interrupt(n, strategist.__file__):
+                opt.ask()
+            interrupted = False
+        except KeyboardInterrupt:
+            pass
+        assert set(several()) == {3}, f"line {n}"
+    assert n > 10
