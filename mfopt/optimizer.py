@@ -228,7 +228,7 @@ class Optimizer(Answers):
     @property
     def costs(self) -> tuple[float, ...]:
         """λ_1 < ... < λ_M as given; once other costs were told, what a query at each fidelity is expected to cost."""
-        return self._session.ledger.costs
+        return self._session.look(lambda ledger: ledger.costs)
 
     @property
     def direction(self) -> str:
@@ -236,7 +236,7 @@ class Optimizer(Answers):
         return self._session.setup.direction
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__}: {self._session.setup.describe(self._session.ledger)}>"
+        return f"<{type(self).__name__}: {self._session.look(self._session.setup.describe)}>"
 
     @property
     def strategy(self) -> Any:

@@ -23,6 +23,7 @@ from mfopt.hooks import FollowsTheorem
 from mfopt.optimizer import Optimizer
 from mfopt.protocols import Array
 from mfopt.run.beliefs import Beliefs, fit_beliefs
+from mfopt.run.history import History
 from mfopt.run.tables import align
 from mfopt.run.trial import Recommendation
 from mfopt.theory.confidence import gamma_from_zeta
@@ -109,8 +110,8 @@ def report(
     gammas      for the sets; by default γ_m = ζ_m √(λ_m/λ_{m+1})
     surrogate   estimates the functions when they are not known
     """
-    history, costs, strategy = optimizer.history, optimizer.costs, optimizer.strategy
-    models = fit_beliefs(optimizer, optimizer.history, surrogate)
+    history, costs, strategy = optimizer.history.snapshot(), optimizer.costs, optimizer.strategy
+    models = fit_beliefs(optimizer, history, surrogate)
     look = optimizer.domain.sample(_LOOK, np.random.default_rng(rng))
     # One column per query, then one per point for the volumes.
     u = np.vstack([optimizer.domain.encode(history.x), look])
@@ -119,7 +120,7 @@ def report(
     found = _GoodSets()
     # One fidelity makes no sets, nor do learnt costs that are out of order, to which no γ belongs.
     if values is not None and len(costs) > 1 and sorted(set(costs)) == list(costs):
-        found = _find_sets(optimizer, values, functions is not None, optimum, zetas, gammas)
+        found = _find_sets(optimizer, history, values, functions is not None, optimum, zetas, gammas)
     noises = [models.noise(m) for m in range(len(costs))]
     return Report(
         fidelities=tuple(fidelity.name for fidelity in optimizer.fidelities),
@@ -151,6 +152,7 @@ class _GoodSets:
 
 def _find_sets(
     optimizer: Optimizer,
+    history: History,
     values: Array,
     known: bool,
     optimum: float | None,
@@ -158,11 +160,11 @@ def _find_sets(
     gammas: Sequence[float] | None,
 ) -> _GoodSets:
     """The sets from values (M, n) at the queries and then at points for the volumes, `known` or predicted."""
-    history, costs, sign = optimizer.history, optimizer.costs, direction_sign(optimizer.direction)
+    costs, sign = optimizer.costs, direction_sign(optimizer.direction)
     given: Sequence[float | None] = [fidelity.zeta for fidelity in optimizer.fidelities[:-1]]
     if zetas is not None:
         given = one_each(zetas, len(costs) - 1, "zetas")
-    seen = np.abs(values[-1] - values[:-1]) if known else _compare_with_target(optimizer, values)
+    seen = np.abs(values[-1] - values[:-1]) if known else _compare_with_target(history, values, sign)
     bounds = tuple(float(seen[m].max()) if zeta is None else float(zeta) for m, zeta in enumerate(given))
     thresholds = gamma_from_zeta(bounds, costs) if gammas is None else tuple(gammas)
     if optimum is not None:
@@ -193,9 +195,8 @@ def _predict(models: Beliefs, u: Array) -> Array | None:
     return np.array([model.posterior(u)[0] for model in models.models])
 
 
-def _compare_with_target(optimizer: Optimizer, means: Array) -> Array:
+def _compare_with_target(history: History, means: Array, sign: float) -> Array:
     """How far each target value is from the means of the lower fidelities there, (M − 1, n)."""
-    history, sign = optimizer.history, direction_sign(optimizer.direction)
     target = (history.fidelity == len(means) - 1) & np.isfinite(history.y)
     return np.asarray(np.abs(sign * history.y[target] - means[:-1, : len(history)][:, target]))
 

@@ -54,6 +54,6 @@ class Stopping:
     def _find_tolerance(self, optimizer: Optimizer) -> float:
         if self._rules.tolerance is not None:
             return self._rules.tolerance
-        history = optimizer.history
+        history = optimizer.history.snapshot()
         values = history.y[(history.fidelity == len(optimizer.fidelities) - 1) & np.isfinite(history.y)]
         return _TOLERANCE * math.fabs(float(np.ptp(values)))

@@ -174,7 +174,7 @@ def _as_many(x: object) -> list[object] | None:
 def _find_posterior(session: Session, m: int) -> Posterior:
     """What is believed of fidelity m, given all that was told."""
     session.refresh()
-    history = session.ledger.history
+    history = session.ledger.history.snapshot()
     if not np.isfinite(history.y).any():
         raise NoValue("a prediction needs at least one value, got none; tell or add one first")
     with session.asking.held:  # an ask of another thread works on the same models
@@ -190,7 +190,7 @@ def _find_posterior(session: Session, m: int) -> Posterior:
 
 def _find_candidates(session: Session) -> Array:
     """The points with a value at the target, in unit coordinates; before the first one, those with any value."""
-    history = session.ledger.history
+    history = session.ledger.history.snapshot()
     known = np.isfinite(history.y)
     target = known & (history.fidelity == len(session.setup.fidelities) - 1)
     return session.setup.domain.encode(history.x[target if target.any() else known])
