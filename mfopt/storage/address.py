@@ -8,16 +8,22 @@ from urllib.parse import unquote
 from mfopt.checks import show
 
 _PLAIN = re.compile(r"[\w.:,/\[\]-]*")  # of a host or a database: nothing that could be a piece of a password with an @
-_SECRETS = re.compile(r"(?:password|passwd|pwd|sslpassword)\s*=\s*('(?:[^'\\]|\\.)*'|[^&\s]*)", re.IGNORECASE)
+_SECRETS = re.compile(r"(?:password|passwd|pwd|\bpass|\bpw)\s*=\s*('(?:[^'\\]|\\.)*'|[^&\s]*)", re.IGNORECASE)
+_PORT = re.compile(
+    r"\[.*\](?::\d*)?|[^:]*(?::\d*)?"
+)  # a host, and a port that is a number; several with commas between
+_PAIRS = re.compile(r"(?:host|hostaddr|port|user|dbname|service)\s*=")
 
 
 def looks_like_address(storage: str) -> bool:
     """Whether it can hardly be meant as a path: a URL, well or badly written, or a string of key=value pairs."""
     start = storage.lstrip().lower()
-    is_url = re.match(r"[\w+.-]*:?//", start) is not None and not start.startswith("/")
-    has_user = re.match(r"(//)?[^/\\]*:[^/\\]*@", start) is not None  # user:password@host without more
-    is_server = re.match(r"postgres\w*\W*:", start) is not None
-    return is_url or has_user or is_server or _SECRETS.search(start) is not None
+    is_url = "://" in start or (re.match(r"[\w+.-]*:?//", start) is not None and not start.startswith("/"))
+    rest = start[2:] if re.match(r"[a-z]:[/\\]", start) else start  # without the letter of a drive
+    has_user = re.search(r":[^@]*@|@[^/@]*:\d+(/|$)", rest) is not None  # user:password@host, user/password@host:1
+    is_server = re.match(r"\W*postgres\w*\W*:", start) is not None
+    has_pairs = _PAIRS.match(start) is not None or _SECRETS.search(start) is not None
+    return is_url or has_user or is_server or has_pairs
 
 
 def show_safely(storage: object) -> str:
@@ -32,7 +38,8 @@ def show_address(url: str) -> str:
     rest = url.partition("://")[2].rpartition("@")[2]
     place = re.split(r"[?#]", rest, maxsplit=1)[0]
     host, _, database = place.partition("/")
-    safe = _PLAIN.fullmatch(unquote(place)) and not _pieces(url).intersection(re.split(r"[.:,/]", place))
+    ports = all(_PORT.fullmatch(one) for one in host.split(","))  # another one is a password, and no host was given
+    safe = ports and _PLAIN.fullmatch(unquote(place)) and not _pieces(url).intersection(re.split(r"[.:,/]", place))
     return f"postgresql://{host or 'localhost'}/{database}" if safe else "postgresql://..."
 
 
@@ -50,6 +57,8 @@ def _pieces(url: str) -> set[str]:
         given.rpartition("@")[0].partition(":")[2],
         *(match.strip("'") for match in _SECRETS.findall(unquote(url))),
     }
+    hosts = re.split(r"[/?#]", given.rpartition("@")[2], maxsplit=1)[0]
+    found |= {one.partition(":")[2] for one in hosts.split(",") if not _PORT.fullmatch(one)}
     found |= {match.strip("'") for match in _SECRETS.findall(url)}
     found |= {unquote(piece) for piece in found}
     return {part for piece in found for part in (piece, *re.split(r"[@/:?#&=%]", piece)) if part}

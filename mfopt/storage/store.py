@@ -52,17 +52,16 @@ def connect(storage: object) -> Store:
         from mfopt.storage.postgres import Postgres
 
         return Store(Postgres(storage))
-    if storage.startswith("sqlite:///"):
-        storage = unquote(storage.removeprefix("sqlite:///"))
-    elif looks_like_address(storage):
+    path = unquote(storage.removeprefix("sqlite:///")) if storage.startswith("sqlite:///") else storage
+    if looks_like_address(path):
         raise InputError(
             f"storage must begin with sqlite:/// or postgresql://, or be a path, got {show_safely(storage)}"
         )
-    if storage in ("", ":memory:"):
-        raise InputError(f"storage must be a file, got {show(storage)}; leave it out for a study in memory only")
+    if path in ("", ":memory:"):
+        raise InputError(f"storage must be a file, got {show(path)}; leave it out for a study in memory only")
     from mfopt.storage.sqlite import SQLite
 
-    return Store(SQLite(Path(storage).absolute()))
+    return Store(SQLite(Path(path).absolute()))
 
 
 class Store:

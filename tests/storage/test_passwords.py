@@ -6,7 +6,7 @@ import pytest
 
 from mfopt import MfoptError, Study
 from mfopt.storage import connect
-from mfopt.storage.address import show_address
+from mfopt.storage.address import looks_like_address, show_address
 from tests.storage.workers import study
 
 ADDRESSES = [
@@ -43,6 +43,22 @@ ADDRESSES = [
     "host=127.0.0.1 port=1 user=me password=Xq7Zw9",
     "host=127.0.0.1 port=1 user=me password = 'Xq7 Zw9'",
     "postgresql://me:Xq7Zw9@127.0.0.1:1/db\0",
+    "postgresql://me:Xq7Zw9",
+    "postgresql://me:Xq7Zw9/db",
+    "postgresql://me:Xq7Zw9?sslmode=disable",
+    "sqlite:///me:Xq7Zw9@127.0.0.1/db",
+    "jdbc:postgresql://me:Xq7Zw9@127.0.0.1:1/db",
+    "'postgresql://me:Xq7Zw9@127.0.0.1:1/db'",
+    "<postgresql://me:Xq7Zw9@127.0.0.1:1/db>",
+    "url=postgresql://me:Xq7Zw9@127.0.0.1:1/db",
+    "\ufeffpostgresql://me:Xq7Zw9@127.0.0.1:1/db",
+    "PGPASSWORD=Xq7Zw9 postgresql://127.0.0.1:1/db",
+    "host=127.0.0.1 port=1 pass=Xq7Zw9",
+    "user=me pw=Xq7Zw9",
+    "me:Xq7/Zw9@127.0.0.1/db",
+    "me:Xq7\\Zw9@127.0.0.1/db",
+    "me/Xq7Zw9@127.0.0.1:1521/db",
+    "/me:Xq7Zw9@127.0.0.1/db",
 ]
 
 
@@ -86,3 +102,19 @@ def test_a_password_that_the_server_refuses_is_not_repeated(server):
 
 def test_a_path_with_an_at_sign_is_a_path(tmp_path):
     assert study(tmp_path / "me@home.db").ask().id == 0
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "study.db",
+        "./runs/me@home.db",
+        "runs 10:30.db",
+        "C:\\Users\\me@home\\a.db",
+        "C:/me@home/a.db",
+        "a=1,b=2.db",
+        "~/x.db",
+    ],
+)
+def test_what_is_no_address_is_a_path(path):
+    assert not looks_like_address(path)
