@@ -93,6 +93,7 @@ class EventLog:
         except ValueError as error:
             raise self._refuse(error) from error
         if self._seen == self._start:
+            self.leases.check()
             self._first = events
         self._seen = seen
         self._last = self._seen

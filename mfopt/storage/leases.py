@@ -7,20 +7,28 @@ trial is handed out has a number, its claim: whoever comes with an earlier one d
 from __future__ import annotations
 
 import copy
+import math
+from typing import Any
 
-from mfopt.checks import printable_name, real_number
-from mfopt.errors import AlreadyTold, InputError, LeaseLost, UnknownTrial
+from mfopt.checks import printable_name, real_number, show
+from mfopt.errors import AlreadyTold, InputError, LeaseLost, StorageDamaged, UnknownTrial
 from mfopt.storage.clock import Term
 from mfopt.storage.database import Database
 
-_LEASED = """
+_PENDING = """
+    WHERE t.study = ? AND t.lease IS NOT NULL
+    AND EXISTS (SELECT 1 FROM mfopt_events e WHERE e.study = t.study AND e.trial = t.id AND e.kind IN ('ask', 'add'))
+    AND NOT EXISTS (
+        SELECT 1 FROM mfopt_events e WHERE e.study = t.study AND e.trial = t.id AND e.kind IN ('tell', 'add')
+    ) ORDER BY t.id
+"""  # the others are nobody's: a file may come from anywhere
+_LEASED = f"""
     SELECT t.id, t.lease, c.seconds, c.boot, c.epoch FROM mfopt_trials t
-    LEFT JOIN mfopt_claims c ON c.study = t.study AND c.trial = t.id
-    WHERE t.study = ? AND t.lease IS NOT NULL ORDER BY t.id
+    LEFT JOIN mfopt_claims c ON c.study = t.study AND c.trial = t.id {_PENDING}
 """
-_LEASED_1 = """
-    SELECT id, lease, NULL, NULL, NULL FROM mfopt_trials WHERE study = ? AND lease IS NOT NULL ORDER BY id
-"""  # in tables of version 1
+_LEASED_1 = f"SELECT t.id, t.lease, NULL, NULL, NULL FROM mfopt_trials t {_PENDING}"  # in tables of version 1
+_CLAIMED = "SELECT trial, claim FROM mfopt_claims WHERE study = ?"
+_MOST = 2**53  # of claims
 _SET_BACK = "UPDATE mfopt_trials SET lease = ? WHERE study = ? AND id = ?"
 _NOTE = "UPDATE mfopt_claims SET claim = ?, seconds = ?, boot = ?, epoch = ? WHERE study = ? AND trial = ?"
 _NEW_NOTE = "INSERT INTO mfopt_claims (claim, seconds, boot, epoch, study, trial) VALUES (?, ?, ?, ?, ?, ?)"
@@ -36,6 +44,12 @@ class Leases:
         self._name = name
         self._claims: dict[int, int] = {}  # of the trials that were handed out here and are not told yet
         self._new: dict[int, int] = {}  # the same, of the present transaction
+
+    def check(self) -> None:
+        """Whether these can be leases and claims at all; a StorageDamaged error names one that cannot."""
+        self._terms()
+        for id, claim in self._database.query(_CLAIMED, (self._name,)) if self._database.version > 1 else ():
+            self._as_claim(id, claim)
 
     # --------------------------------------------------------------------------------------------- handing out
 
@@ -145,13 +159,27 @@ class Leases:
     def _terms(self) -> list[tuple[int, Term]]:
         """Every trial with a lease, the oldest first."""
         sql = _LEASED if self._database.version > 1 else _LEASED_1
-        return [(int(id), Term(*term)) for id, *term in self._database.query(sql, (self._name,))]
+        return [(int(id), self._as_term(id, *term)) for id, *term in self._database.query(sql, (self._name,))]
+
+    def _as_term(self, id: int, deadline: Any, seconds: Any, boot: Any, epoch: Any) -> Term:
+        for number in (deadline, seconds, epoch):
+            if number is not None and not (isinstance(number, int | float) and math.isfinite(number)):
+                raise self._refuse(f"the lease of trial {id} must be made of numbers", number)
+        return Term(deadline, seconds, boot, epoch)
+
+    def _as_claim(self, id: int, claim: Any) -> int:
+        if not isinstance(claim, int) or not 1 <= claim <= _MOST:
+            raise self._refuse(f"the claim on trial {id} must be an integer from 1 to {_MOST}", claim)
+        return claim
+
+    def _refuse(self, rule: str, got: object) -> StorageDamaged:
+        return StorageDamaged(f"{self._database}: study {self._name!r}: {rule}, got {show(got)}: restore a copy")
 
     def _find_claim(self, database: Database, id: int) -> int:
         if self._database.version < 2:
             return 1
         rows = database.query("SELECT claim FROM mfopt_claims WHERE study = ? AND trial = ?", (self._name, id))
-        return int(rows[0][0]) if rows else 1
+        return self._as_claim(id, rows[0][0]) if rows else 1
 
     def _lease(self, database: Database, id: int, claim: int) -> None:
         """Lease the trial to us, from now on, under that claim."""

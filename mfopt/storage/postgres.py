@@ -159,8 +159,8 @@ class Postgres:
             found = escape(strangers[0][0])
             raise StorageDamaged(f"{self} must hold plain tables of mfopt, got {found}: remove it or restore a copy")
         version = self.query("SELECT max(version) FROM mfopt_schema")[0][0]
-        if version is None:
-            raise StorageDamaged(f"{self} must state its version, got none: restore it from a copy")
+        if version is None or version < 1:
+            raise StorageDamaged(f"{self} must state its version, got {version}: restore it from a copy")
         return int(version)
 
     def _open(self) -> psycopg.Connection[Any]:

@@ -217,7 +217,7 @@ class SQLite:
             )
         version = ask("SELECT max(version) FROM mfopt_schema")[0][0]
         ask("COMMIT")
-        if not isinstance(version, int):
+        if not isinstance(version, int) or version < 1:
             raise StorageDamaged(f"{self} must state its version, got {show(version)}: restore it from a copy")
         if version > VERSION:
             raise NewerSchema(f"{self} has version {version} and this mfopt knows up to {VERSION}: install a newer one")

@@ -147,6 +147,8 @@ class Store:
         if zlib.crc32(str(spec).encode()) != crc:
             raise StorageDamaged(f"{self}: the header of study {name!r} is not what was written: restore a copy")
         try:
+            if not all(isinstance(text, str) for text in (name, created, made)):
+                raise TypeError("name, date and version must be texts")
             return Header(name, created, made, dict(json.loads(spec)), crc)
         except (ValueError, TypeError, RecursionError) as error:
             raise StorageDamaged(

@@ -176,6 +176,82 @@ def test_points_that_another_machine_would_round_differently_are_accepted(tmp_pa
     assert len(Study.open(tmp_path / "a.db").history) == 8
 
 
+# ---------------------------------------------------------------------------------------------------- leases
+
+
+NO_CLAIM = "the claim on trial 1 must be an integer from 1|CHECK constraint failed in mfopt_claims"
+
+
+def leased(path):
+    opt = make(path, lease=60.0)
+    opt.tell(opt.ask(3)[0], 1.0)
+    opt.close()
+
+
+def execute(path, *statements):
+    with contextlib.closing(sqlite3.connect(path)) as connection, connection:
+        for statement in statements:
+            connection.execute(statement)
+
+
+@pytest.mark.parametrize("written", ["'abc'", "''", "x'00ff'", "9e999", "-9e999"])
+@pytest.mark.parametrize(
+    ("column", "match"),
+    [
+        ("mfopt_trials SET lease = {} WHERE id = 1", "the lease of trial 1 must be made of numbers"),
+        ("mfopt_claims SET seconds = {} WHERE trial = 1", "the lease of trial 1 must be made of numbers"),
+        ("mfopt_claims SET epoch = {} WHERE trial = 1", "the lease of trial 1 must be made of numbers"),
+        ("mfopt_claims SET claim = {} WHERE trial = 1", NO_CLAIM),
+    ],
+)
+def test_leases_that_are_no_numbers_are_refused(tmp_path, column, match, written):
+    leased(tmp_path / "a.db")
+    execute(tmp_path / "a.db", "PRAGMA ignore_check_constraints = ON", f"UPDATE {column.format(written)}")
+    refused(tmp_path / "a.db", match)
+
+
+@pytest.mark.parametrize("claim", ["9223372036854775807", "-5", "0", "1e308", "1.5"])
+def test_claims_that_cannot_be_counted_on_are_refused(tmp_path, claim):
+    leased(tmp_path / "a.db")
+    opt = Study.open(tmp_path / "a.db", lease=60.0)
+    execute(
+        tmp_path / "a.db",
+        "PRAGMA ignore_check_constraints = ON",
+        f"UPDATE mfopt_claims SET claim = {claim} WHERE trial = 1",
+        "UPDATE mfopt_trials SET lease = 0 WHERE id = 1",
+    )
+    refused(tmp_path / "a.db", NO_CLAIM)
+    for call in (opt.ask, lambda: opt.renew(1)):
+        with pytest.raises(StorageDamaged, match=NO_CLAIM):
+            call()
+    opt.close()
+
+
+def test_leases_of_trials_that_were_told_or_never_asked_for_are_ignored(tmp_path):
+    leased(tmp_path / "a.db")
+    execute(
+        tmp_path / "a.db",
+        "UPDATE mfopt_trials SET lease = 0 WHERE id <> 2",
+        "INSERT INTO mfopt_trials SELECT study, 99, x, u, fidelity, cost, reason, worker, 0 FROM mfopt_trials "
+        "WHERE id = 1",
+    )
+    assert sorted(trial.id for trial in Study.open(tmp_path / "a.db", lease=60.0).ask(2)) == [1, 3]
+
+
+@pytest.mark.parametrize("version", [0, -1, -(2**62)])
+def test_a_version_that_never_was_is_refused(tmp_path, version):
+    leased(tmp_path / "a.db")
+    execute(tmp_path / "a.db", f"UPDATE mfopt_schema SET version = {version}")
+    refused(tmp_path / "a.db", f"must state its version, got {version}", (Study.open, study, Study.headers))
+
+
+@pytest.mark.parametrize("column", ["created", "mfopt", "name"])
+def test_a_header_that_is_no_text_is_refused(tmp_path, column):
+    leased(tmp_path / "a.db")
+    execute(tmp_path / "a.db", "PRAGMA foreign_keys = OFF", f"UPDATE mfopt_studies SET {column} = x'00ff'")
+    refused(tmp_path / "a.db", "the header of study .* cannot be read", (Study.open, Study.headers))
+
+
 # --------------------------------------------------------------------------------------------------- headers
 
 
