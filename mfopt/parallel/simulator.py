@@ -20,13 +20,16 @@ from mfopt.parallel.orphans import Guard
 from mfopt.protocols import Array
 
 _GUARD = Guard()  # of all programs that this process runs
+# A program must not begin before its guard knows of it: kill -9 may come in between. So a shell waits for a line, which
+# the end of our process would not send, and becomes the program.
+_GATE = ["/bin/sh", "-c", 'read -r line && exec "$@"', "sh"] if os.path.exists("/bin/sh") else []
 
 
 class Simulator:
     """A program that is started for each evaluation.
 
-    command    the program and its arguments, as a list, or as one string, split as a shell would; no shell is
-               involved
+    command    the program and its arguments, as a list, or as one string, split as a shell would, but nothing
+               in it is replaced
     names      of the coordinates of x
     fidelity   number of the fidelity, passed on to the program
     name       name of the fidelity, passed on too
@@ -89,7 +92,7 @@ class Simulator:
         with self._starting:
             _GUARD.prepare()
             process = subprocess.Popen(
-                self.command,
+                [*_GATE, *self.command],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
@@ -102,7 +105,7 @@ class Simulator:
         try:
             with process:  # closes the pipes and waits
                 try:
-                    out, err = process.communicate(json.dumps(given) + "\n", self.timeout)
+                    out, err = process.communicate("\n" * bool(_GATE) + json.dumps(given) + "\n", self.timeout)
                 except BaseException:
                     _kill(process)
                     raise

@@ -59,7 +59,7 @@ def test_nothing_outlives_a_run_that_is_killed(kind, count, tmp_path):
     script = tmp_path / "run.py"
     script.write_text(FUNCTIONS.replace("KIND", kind))
     with started([sys.executable, str(script), str(tmp_path)], cwd=tmp_path) as run:
-        wait_for(lambda: len(pids(tmp_path)) >= count, run, 120)
+        wait_for(lambda: len(pids(tmp_path)) >= count, run)
         run.kill()
         run.wait()
     assert all(ends(pid, 10) for pid in pids(tmp_path))

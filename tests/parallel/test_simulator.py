@@ -5,12 +5,14 @@ import os
 import signal
 import subprocess
 import sys
+import time
 
 import numpy as np
 import pytest
 
 import mfopt
-from mfopt.errors import EvaluationTimeout
+from mfopt.errors import EvaluationError, EvaluationTimeout
+from mfopt.parallel.orphans import Guard
 from tests.processes import ends, started, wait_for
 
 
@@ -58,3 +60,31 @@ def test_no_program_outlives_a_run_in_processes_that_is_terminated(tmp_path):
         run.communicate(timeout=600)
     assert run.returncode == 130
     assert ends(program)
+
+
+@pytest.mark.posix_only
+def test_a_program_begins_after_its_guard_knows_of_it(tmp_path, monkeypatch):
+    program = mfopt.Simulator(["sh", "-c", f"touch {tmp_path / 'begun'}; echo 1"], ["a"])
+    begun, add = [], Guard.add
+
+    def add_late(guard, group):
+        time.sleep(0.5)  # on a busy machine; kill -9 may come here
+        begun.append((tmp_path / "begun").exists())
+        add(guard, group)
+
+    monkeypatch.setattr(Guard, "add", add_late)
+    assert program(np.array([0.5])) == 1.0
+    assert begun == [False]
+
+
+def test_arguments_and_input_reach_the_program_as_they_are():
+    code = "import sys; print(sys.argv[1:], sys.stdin.read().count(chr(10)), file=sys.stderr); sys.exit(3)"
+    arguments = ["$HOME", "a b", "*", "", "'", '"', "\\n"]
+    with pytest.raises(EvaluationError) as caught:
+        mfopt.Simulator([sys.executable, "-c", code, *arguments], ["a"])(np.array([0.5]))
+    assert str(caught.value).endswith(f"ended with exit code 3: {arguments} 1")
+
+
+def test_a_program_that_is_not_there_is_an_evaluation_error():
+    with pytest.raises((EvaluationError, OSError), match="no-such-program"):
+        mfopt.Simulator(["no-such-program"], ["a"])(np.array([0.5]))
