@@ -142,7 +142,9 @@ class Calls:
             x = x[:, : level.gp.d - len(level.tail)]
         name = draw.choice(["__call__", "gradient", "pieces", "recurring", "recurring", "argmax", *LOOKS[Bound]])
         if name == "argmax":
-            points = world.points if draw.chance(0.5) else x
+            points = draw.choice([world.points, world.points, world.listed, x])
+            if points is world.listed:  # the same object, with other points than last time
+                points[:] = draw.rng.random((int(draw.rng.integers(1, 13)), D)).tolist()
             avoid = () if draw.chance(0.5) else (draw.dress(draw.rng.random(len(world.points)) < 0.3),)
             self.on(bound, name, points, *avoid)
         elif name in LOOKS[Bound]:
@@ -262,7 +264,7 @@ class Calls:
     def act(self):
         """Arguments that, while they are converted, reshape another one or use the very object that waits for them."""
         draw, world = self.draw, self.world
-        gp, x = draw.choice(world.gps), draw.rng.random((6, D))
+        gp, x, level = draw.choice(world.gps), draw.rng.random((6, D)), draw.choice(world.levels)
         world.touched = True
 
         def reshape():
@@ -285,6 +287,9 @@ class Calls:
                 lambda: mf_ucb([gp, world.gps[0]], x, Acting(1.0, act), Acting([0.0, 0.1], act)),
                 lambda: Bound(world.levels[:2], Acting(1.0, act), Acting([0.0, 0.1], act)).recurring(Acting(x, act)),
                 lambda: divide(lambda points: Acting(np.zeros(len(points)), act), D, 20),
+                lambda: self.on(world.search, "tell", Acting(np.zeros(7), world.search.centres)),
+                lambda: self.on(level, "tail").resize(draw.choice([(0,), (9, 0), (40,)]), refcheck=False),
+                lambda: self.on(world.mixed[0].kernel, "weights").resize((40, 40), refcheck=False),
             ]
         )()
 
@@ -297,19 +302,20 @@ def public_names(kind):
 
 
 def without_arguments(kind, *names):
-    """What can be looked at: the properties of a class, and the given methods."""
-    return [name for name in public_names(kind) if not callable(getattr(kind, name))] + list(names)
+    """What can be looked at: the properties of a class, how it is pickled or refuses to be, and the given methods."""
+    looks = [name for name in public_names(kind) if name == "__reduce__" or not callable(getattr(kind, name))]
+    return looks + list(names)
 
 
 LOOKS = {
-    GP: without_arguments(GP, "cholesky", "__repr__", "__reduce__"),
-    Kernel: without_arguments(Kernel, "__reduce__"),
+    GP: without_arguments(GP, "cholesky", "__repr__"),
+    Kernel: without_arguments(Kernel),
     Tracked: without_arguments(Tracked, "__len__"),
     Direct: without_arguments(Direct, "centres", "seen", "__len__"),
     Ascent: without_arguments(Ascent, "points", "result"),
-    Level: without_arguments(Level, "__reduce__"),
+    Level: without_arguments(Level),
     Bound: without_arguments(Bound),
-    Mixture: without_arguments(Mixture, "__reduce__", "__repr__"),
-    Pair: without_arguments(Pair, "__reduce__"),
+    Mixture: without_arguments(Mixture, "__repr__"),
+    Pair: without_arguments(Pair),
     LevelLikelihood: without_arguments(LevelLikelihood),
 }

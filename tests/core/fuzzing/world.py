@@ -30,6 +30,7 @@ class World:
         self.levels += [Level(gp, [k], *unit) for gp in self.mixed for k, unit in enumerate([(-2.0, 0.1), (0.5, 1.0)])]
         self.likelihood = LevelLikelihood(rng.random((5, D)), [0, 1, 1, 0, 1], rng.random(5), 2)
         self.points = rng.random((12, D))  # of a finite set
+        self.listed = self.points.tolist()  # of another one, which changes
         self.kernels = [gp.kernel for gp in self.gps] + [Kernel("matern32", 0.5), Kernel("se", [0.1, 0.2])]
         self.search = Direct(int(rng.integers(1, 4)))
         self.ascent = Ascent(rng.random((int(rng.integers(1, 6)), D)), 1.0)
