@@ -17,7 +17,8 @@ from mfopt_core._arrays cimport as_mask, as_number, as_points, as_vector, data, 
 from mfopt_core._gp cimport GP, lock_all, unlock_all
 from mfopt_core._level cimport Level
 from mfopt_core._memory cimport Scratch
-from mfopt_core._posterior cimport CHUNK, Moments, Where, compute_posterior
+from mfopt_core._posterior cimport Moments, Where, compute_posterior
+from mfopt_core._tracker cimport Desks
 
 import numpy as np
 
@@ -139,21 +140,21 @@ cdef class Bound:
         cdef Scratch scratch = Scratch.__new__(Scratch)
         cdef Level level = self.levels[m]
         cdef double factor = level.factor, shift = data(self.shifts)[m], value
-        cdef Py_ssize_t chunk = q if q < CHUNK else CHUNK, j, slot, count = 0
+        cdef Py_ssize_t j, slot, count = 0
         cdef Py_ssize_t *slots = scratch.indices(q)
         cdef Py_ssize_t *stale = scratch.indices(q)
-        cdef double *soa = scratch.numbers(dims * chunk)
         cdef double *work
+        cdef Desks desks
         with level.gp.lock:
             if level.has_room(q):
                 level.keep(q, dims, x, slots)
-                work = scratch.numbers(level.gp.process.n() * chunk)
+                level.kept.open_desks(&desks, q, scratch)
                 with nogil:
                     for j in range(q):
                         if not level.kept.lower(slots[j], factor, shift) > phi[j]:
                             stale[count] = slots[j]
                             count += 1
-                    level.kept.refresh_some(count, stale, work, soa)
+                    level.kept.refresh_some(count, stale, &desks)
                     for j in range(q):
                         slot = slots[j]
                         if level.kept.columns.summed[slot] == level.gp.process.n():

@@ -24,9 +24,15 @@ cdef class Factor:
 
     cdef int reserve(self, Py_ssize_t n) except -1
     cdef double *row(self, Py_ssize_t i) noexcept nogil
-    cdef int complete(self, Py_ssize_t m, double floor) noexcept nogil
+    cdef int complete(self, Py_ssize_t m, double floor, int threads) noexcept nogil
     cdef int _complete_one(self, double floor) noexcept nogil
     cdef int _complete_block(self, Py_ssize_t b, Py_ssize_t first, Py_ssize_t m, double floor) noexcept nogil
+    cdef int _complete_blocks(
+        self, Py_ssize_t first, Py_ssize_t last, Py_ssize_t end, double floor, int threads
+    ) noexcept nogil
+    cdef void _keep_diagonal(self, Py_ssize_t b, Py_ssize_t first, Py_ssize_t m) noexcept nogil
+    cdef void _complete_left(self, Py_ssize_t b, Py_ssize_t first, Py_ssize_t m, Py_ssize_t c) noexcept nogil
+    cdef int _complete_diagonal(self, Py_ssize_t b, Py_ssize_t first, Py_ssize_t m, double floor) noexcept nogil
     cdef int _pivot(self, double *lrow, double diagonal, double floor) noexcept nogil
     cdef void truncate(self, Py_ssize_t n) noexcept nogil
     cdef void forward(self, Py_ssize_t q, double *v, Py_ssize_t ld) noexcept nogil

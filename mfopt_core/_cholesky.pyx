@@ -19,12 +19,26 @@ from libc.math cimport sqrt
 from libc.string cimport memcpy, memset
 
 from mfopt_core._blas cimport gemm_nn, gemm_nt, gemm_tn, trsm_lower, trsm_lower_transposed, trsm_right
+from mfopt_core._crew cimport count_workers, mf_run
 from mfopt_core._memory cimport allocate, release, resize
 from mfopt_core._rows cimport (
     MF_FEW, mf_backward, mf_backward_few, mf_check, mf_dot, mf_forward, mf_forward_few, mf_rows_dot,
 )
 
 cdef Py_ssize_t FEW = 3  # up to this many new rows are solved for one by one: less than BLAS's start-up
+
+cdef struct Column:  # X_c of the block rows from `below` on, of rows up to `end`
+    void *factor
+    Py_ssize_t c
+    Py_ssize_t below
+    Py_ssize_t end
+
+
+cdef void complete_below(void *context, Py_ssize_t k, int worker) noexcept nogil:
+    """That of one block row."""
+    cdef Column *column = <Column *>context
+    cdef Py_ssize_t b = column.below + k
+    (<Factor>column.factor)._complete_left(b, 0, count_in_block(b, column.end), column.c)
 
 
 @cython.final
@@ -65,10 +79,10 @@ cdef class Factor:
             self.allocated -= 1
             release(self.rows[self.allocated])
 
-    cdef int complete(self, Py_ssize_t m, double floor) noexcept nogil:
+    cdef int complete(self, Py_ssize_t m, double floor, int threads) noexcept nogil:
         """Turn rows n .. n + m − 1, where the caller wrote K_ij for j ≤ i, into rows of L.
 
-        0, or −1 when a pivot is below `floor`; then the rows before that one are rows of L.
+        0, or −1 when a pivot is below `floor`; then the rows before that one are rows of L, and K must be written anew.
         """
         cdef Py_ssize_t b, count, _, end = self.n + m
         while self.n < end:
@@ -76,7 +90,10 @@ cdef class Factor:
             count = (b + 1) * BLOCK - self.n
             if count > end - self.n:
                 count = end - self.n
-            if count <= FEW:
+            if count == BLOCK and end - self.n > BLOCK + FEW:
+                if self._complete_blocks(b, count_blocks(end - FEW), end, floor, threads):
+                    return -1
+            elif count <= FEW:
                 for _ in range(count):
                     if self._complete_one(floor):
                         return -1
@@ -106,22 +123,59 @@ cdef class Factor:
         X = the new rows left of the diagonal block: X_c ← (K_c − Σ_{p<c} X_p L_cpᵀ) L_cc⁻ᵀ for c = 0 .. b − 1; then
         the diagonal block minus X times the rows of the block, and there row by row.
         """
-        cdef Py_ssize_t ld = (b + 1) * BLOCK, c, i, j, offset = b * BLOCK
+        cdef Py_ssize_t c
+        self._keep_diagonal(b, first, m)
+        for c in range(b):
+            self._complete_left(b, first, m, c)
+        return self._complete_diagonal(b, first, m, floor)
+
+    cdef int _complete_blocks(
+        self, Py_ssize_t first, Py_ssize_t last, Py_ssize_t end, double floor, int threads
+    ) noexcept nogil:
+        """The same for all rows up to `end` of block rows first .. last − 1, of which nothing is there.
+
+        By columns of blocks: X_c of all block rows below c is computed at once, each as it would be alone.
+        """
+        cdef Py_ssize_t b, c, below
+        cdef Column column = Column(<void *>self, 0, 0, end)
+        for b in range(first, last):
+            self._keep_diagonal(b, 0, count_in_block(b, end))
+        for c in range(last):
+            if c >= first and self._complete_diagonal(c, 0, count_in_block(c, end), floor):
+                return -1
+            below = max(first, c + 1)
+            column.c, column.below = c, below
+            mf_run(
+                count_workers(threads, last - below, <double>(last - below) * BLOCK * BLOCK * BLOCK * c), last - below,
+                complete_below, &column
+            )
+        return 0
+
+    cdef void _keep_diagonal(self, Py_ssize_t b, Py_ssize_t first, Py_ssize_t m) noexcept nogil:
+        """K_ii waits among the inverse pivots until its row is closed."""
+        cdef Py_ssize_t i
+        for i in range(m):
+            self.rdiag[b * BLOCK + first + i] = self.rows[b][(first + i) * (b + 1) * BLOCK + b * BLOCK + first + i]
+
+    cdef void _complete_left(self, Py_ssize_t b, Py_ssize_t first, Py_ssize_t m, Py_ssize_t c) noexcept nogil:
+        """X_c of these rows, which have those before it."""
+        cdef Py_ssize_t ld = (b + 1) * BLOCK
+        cdef double *x = self.rows[b] + first * ld
+        gemm_nt(m, BLOCK, c * BLOCK, x, ld, self.rows[c], (c + 1) * BLOCK, x + c * BLOCK, ld)
+        trsm_right(m, BLOCK, self.rows[c] + c * BLOCK, (c + 1) * BLOCK, x + c * BLOCK, ld)
+
+    cdef int _complete_diagonal(self, Py_ssize_t b, Py_ssize_t first, Py_ssize_t m, double floor) noexcept nogil:
+        """The diagonal block of these rows, which have all of X."""
+        cdef Py_ssize_t ld = (b + 1) * BLOCK, i, j, offset = b * BLOCK
         cdef double *block = self.rows[b]
         cdef double *x = block + first * ld
         cdef double *lrow
-        cdef double *diagonal = self.rdiag + offset + first  # K_ii waits here until its row is closed
-        for i in range(m):
-            diagonal[i] = x[i * ld + offset + first + i]
-        for c in range(b):
-            gemm_nt(m, BLOCK, c * BLOCK, x, ld, self.rows[c], (c + 1) * BLOCK, x + c * BLOCK, ld)
-            trsm_right(m, BLOCK, self.rows[c] + c * BLOCK, (c + 1) * BLOCK, x + c * BLOCK, ld)
         gemm_nt(m, first + m, offset, x, ld, block, ld, x + offset, ld)
         for i in range(m):
             lrow = x + i * ld + offset
             for j in range(first + i):
                 lrow[j] = (lrow[j] - mf_dot(j, lrow, block + j * ld + offset)) * self.rdiag[offset + j]
-            if self._pivot(x + i * ld, diagonal[i], floor):
+            if self._pivot(x + i * ld, self.rdiag[offset + first + i], floor):
                 return -1
         return 0
 

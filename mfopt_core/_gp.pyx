@@ -17,6 +17,7 @@ cimport numpy as cnp
 from mfopt_core._arrays cimport (
     as_integer, as_matrix, as_number, as_points, as_vector, copy, copy_vector, data, new_matrix, new_vector,
 )
+from mfopt_core._crew cimport MOST_THREADS
 from mfopt_core._kernels cimport Kernel
 from mfopt_core._mixture cimport Mixture
 from mfopt_core._likelihood cimport compute_likelihood, compute_likelihood_gradient
@@ -37,18 +38,20 @@ cdef class GP:
     scale        k(x, x), a variance
     noise        variance of the observations' noise, >= 0
     mean         the prior mean
+    threads      how many may compute at once; results do not depend on it
     """
 
-    def __cinit__(self, str kernel, lengthscale, scale, noise, mean=0.0, nu=None):
+    def __cinit__(self, str kernel, lengthscale, scale, noise, mean=0.0, nu=None, threads=1):
         self.process = Process(
-            Kernel(kernel, lengthscale, scale, nu), as_number(noise, "noise"), as_number(mean, "mean")
+            Kernel(kernel, lengthscale, scale, nu), as_number(noise, "noise"), as_number(mean, "mean"),
+            as_threads(threads)
         )
 
     @staticmethod
-    def mixed(Mixture mixture not None):
+    def mixed(Mixture mixture not None, threads=1):
         """A GP whose points are (x, level), with this mixture, no noise of its own and mean 0."""
         cdef GP gp = GP("se", 1.0, 1.0, 0.0)
-        gp.process = Process(mixture, 0.0, 0.0)
+        gp.process = Process(mixture, 0.0, 0.0, as_threads(threads))
         return gp
 
     # -- data in ---------------------------------------------------------------------------------------------
@@ -214,6 +217,11 @@ cdef class GP:
         return self.process.d()
 
     @property
+    def threads(self):
+        """How many threads may compute at once."""
+        return self.process.threads
+
+    @property
     def jitter(self):
         """The variance that had to be added to the noise for K to be positive definite in float64; 0.0 normally."""
         return self.process.kernel.scale * self.process.delta
@@ -268,7 +276,7 @@ cdef class GP:
     def __reduce__(self):
         kernel = self.kernel
         given = (kernel, None, None, None) if type(kernel) is Mixture else kernel.__reduce__()[1]
-        return _rebuilt, (*given[:3], self.noise, self.mean, given[3], *self._copy_state())
+        return _rebuilt, (*given[:3], self.noise, self.mean, given[3], self.threads, *self._copy_state())
 
     cdef tuple _copy_state(self):
         """All that the rows have become, at one moment: x, y, noises/scale, L, z and δ.
@@ -310,6 +318,14 @@ cdef class GP:
         )
 
 
+cdef int as_threads(object threads) except -1:
+    """A number of threads, or a ValueError."""
+    cdef Py_ssize_t count = as_integer(threads, "threads")
+    if not 1 <= count <= MOST_THREADS:
+        raise ValueError(f"threads must be from 1 to {MOST_THREADS}, got {count}")
+    return <int>count
+
+
 cdef list lock_all(list gps):
     """Take the locks of these GPs, each once, and return them for `unlock_all`.
 
@@ -327,9 +343,13 @@ cdef int unlock_all(list gps) except -1:
     return 0
 
 
-def _rebuilt(kernel, lengthscale, scale, noise, mean, nu, x, y, etas, rows, z, delta):
+def _rebuilt(kernel, lengthscale, scale, noise, mean, nu, threads, x, y, etas, rows, z, delta):
     """The GP that was pickled, from its parameters and all that its rows had become."""
-    cdef GP gp = GP.mixed(kernel) if type(kernel) is Mixture else GP(kernel, lengthscale, scale, noise, mean, nu)
+    cdef GP gp
+    if type(kernel) is Mixture:
+        gp = GP.mixed(kernel, threads)
+    else:
+        gp = GP(kernel, lengthscale, scale, noise, mean, nu, threads)
     cdef Py_ssize_t n = len(y)
     cdef double jitter = as_number(delta, "delta")
     cdef cnp.ndarray points, values, noises, factor, residuals

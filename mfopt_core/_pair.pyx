@@ -20,10 +20,10 @@ from mfopt_core._correlation cimport Slopes
 from mfopt_core._gp cimport GP
 from mfopt_core._level cimport Level
 from mfopt_core._memory cimport Scratch
-from mfopt_core._posterior cimport CHUNK, Pass, Where, find_width, join_tail, open_pass, solve_pass
+from mfopt_core._posterior cimport CHUNK, Pass, Where, find_width, join_tail, open_passes, solve_pass
 from mfopt_core._process cimport Process
 from mfopt_core._rows cimport MF_FEW, mf_dot
-from mfopt_core._tracker cimport Tracker
+from mfopt_core._tracker cimport Desks, Tracker
 
 import numpy as np
 
@@ -98,29 +98,29 @@ cdef class Pair:
         cdef Py_ssize_t chunk = q if q < POINTS else POINTS
         cdef const double *alpha
         cdef double prior
-        cdef Pass p
+        cdef Pass *p
         with gp.lock:
-            open_pass(&p, gp.process, chunk, max(find_width(2 * chunk), MF_FEW), scratch)
+            p = open_passes(1, gp.process, chunk, max(find_width(2 * chunk), MF_FEW), scratch)
             prior = self._prior(gp.process, data(points), dims, scratch.numbers(2 * (dims + len(self.first.last)))) \
                 if q > 0 else 0.0
             with nogil:
                 alpha = gp.process.solve_alpha()
                 while first < q:
                     count = q - first if q - first < chunk else chunk
-                    solve_pass(&p, gp.process, &where, first, count)
+                    solve_pass(p, gp.process, &where, first, count)
                     for j in range(count):
                         for m in range(2):
                             data(mean)[m * q + first + j] = p.mean[m * count + j]
                             data(var)[m * q + first + j] = p.var[m * count + j]
-                        data(covariance)[first + j] = prior - multiply(&p, gp.process.n(), j, count + j)
+                        data(covariance)[first + j] = prior - multiply(p, gp.process.n(), j, count + j)
                     if slopes:
                         gp.process.factor.backward(p.width, p.v, p.width)
                         for j in range(count):
                             memset(data(dcov) + (first + j) * dims, 0, dims * sizeof(double))
                             for m in range(2):
-                                join_tail(&p, gp.process, &where, first + j, m)
+                                join_tail(p, gp.process, &where, first + j, m)
                                 add_gradients(
-                                    &p, gp.process, dims, alpha, m * count + j, (1 - m) * count + j,
+                                    p, gp.process, dims, alpha, m * count + j, (1 - m) * count + j,
                                     data(dmean) + (m * q + first + j) * dims,
                                     data(dvar) + (m * q + first + j) * dims, data(dcov) + (first + j) * dims
                                 )
@@ -160,11 +160,9 @@ cdef class Pair:
         """Means, variances and covariances from what the levels remember; the lock is held."""
         cdef Scratch scratch = Scratch.__new__(Scratch)
         cdef Py_ssize_t q = cnp.PyArray_DIM(points, 0), dims = cnp.PyArray_DIM(points, 1), j
-        cdef Py_ssize_t chunk = q if q < CHUNK else CHUNK
         cdef Process process = self.first.gp.process
         cdef Py_ssize_t *slots = scratch.indices(2 * q)
-        cdef double *work = scratch.numbers(process.n() * chunk)
-        cdef double *soa = scratch.numbers(dims * chunk)
+        cdef Desks desks
         cdef double prior
         if q == 0:
             return 0
@@ -172,9 +170,10 @@ cdef class Pair:
         self.first.keep(q, dims, data(points), slots)
         self.second.keep(q, dims, data(points), slots + q)
         cdef Tracker low = self.first.kept, high = self.second.kept
+        low.open_desks(&desks, q, scratch)
         with nogil:
-            low.refresh_some(q, slots, work, soa)
-            high.refresh_some(q, slots + q, work, soa)
+            low.refresh_some(q, slots, &desks)
+            high.refresh_some(q, slots + q, &desks)
             for j in range(q):
                 data(mean)[j] = process.mean_of(low.columns.dot[slots[j]])
                 data(var)[j] = process.variance_of(low.columns.square[slots[j]])

@@ -26,7 +26,9 @@ cdef struct Moments:  # at M levels of q points: numbers (M, q), gradients in th
     double *dmean
     double *dvar
 
-cdef int open_pass(Pass *p, Process process, Py_ssize_t points, Py_ssize_t width, Scratch scratch) except -1
+cdef Pass *open_passes(
+    int workers, Process process, Py_ssize_t points, Py_ssize_t width, Scratch scratch
+) except NULL
 cdef Py_ssize_t find_width(Py_ssize_t columns) noexcept nogil
 cdef void solve_pass(Pass *p, Process process, const Where *where, Py_ssize_t first, Py_ssize_t count) noexcept nogil
 cdef void join_tail(Pass *p, Process process, const Where *where, Py_ssize_t j, Py_ssize_t m) noexcept nogil

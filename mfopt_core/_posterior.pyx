@@ -6,8 +6,8 @@ With the notation of mfopt_core._process:
     its gradient:                  ∇μ = √s Σ_i α_i ∇r_i,   ∇σ² = −2 s Σ_i (L⁻ᵀv)_i ∇r_i
     covariance of two points:      s (k(x, x′)/s − vᵀv′)
 
-Points are taken in passes of up to CHUNK columns, so that memory stays bounded and L is read once per pass. A pass
-turns their coordinates into columns of r, at every level, solves for V in place and sums it up; gradients then turn V
+Points are taken in passes of up to CHUNK columns, so that memory stays bounded and L is read once per pass. Passes do
+not depend on each other: where the process may use several threads they share them out (mfopt_core._crew). A pass turns their coordinates into columns of r, at every level, solves for V in place and sums it up; gradients then turn V
 into L⁻ᵀV in the same memory. The caller has checked the points, bound the number of dimensions, and holds the lock of
 the GP.
 """
@@ -18,6 +18,7 @@ from mfopt_core._arrays cimport to_soa
 from mfopt_core._blas cimport syrk_tn
 from mfopt_core._cholesky cimport BLOCK, Factor, count_blocks, count_in_block
 from mfopt_core._correlation cimport Slopes
+from mfopt_core._crew cimport count_workers, mf_run
 from mfopt_core._memory cimport Scratch
 from mfopt_core._process cimport Points, Process
 from mfopt_core._rows cimport MF_FEW, mf_dot
@@ -28,12 +29,19 @@ cdef double MOST_JITTER = 1e300  # where no sum with NaN has come to an end
 
 # -- passes --------------------------------------------------------------------------------------------------
 
-cdef int open_pass(Pass *p, Process process, Py_ssize_t points, Py_ssize_t width, Scratch scratch) except -1:
-    """Memory for passes of up to this many points and `width` ≤ CHUNK columns."""
-    p.v = scratch.numbers(process.n() * width)
-    p.soa = scratch.numbers(process.d() * points)
-    p.whole = scratch.numbers(process.d())
-    return 0
+cdef Pass *open_passes(
+    int workers, Process process, Py_ssize_t points, Py_ssize_t width, Scratch scratch
+) except NULL:
+    """Memory for passes of up to this many points and `width` ≤ CHUNK columns, `workers` of them at a time."""
+    cdef Pass *passes = <Pass *>scratch.part(workers, sizeof(Pass))
+    cdef double *v = scratch.numbers(workers * process.n() * width)
+    cdef double *soa = scratch.numbers(workers * process.d() * (points + 1))
+    cdef int k
+    for k in range(workers):
+        passes[k].v = v + k * process.n() * width
+        passes[k].soa = soa + k * process.d() * (points + 1)
+        passes[k].whole = passes[k].soa + process.d() * points
+    return passes
 
 
 cdef Py_ssize_t choose_chunk(Py_ssize_t q, Py_ssize_t levels) noexcept nogil:
@@ -75,34 +83,54 @@ cdef void join_tail(Pass *p, Process process, const Where *where, Py_ssize_t j, 
         memcpy(p.whole + where.dims, where.tails + m * width, width * sizeof(double))
 
 
+cdef struct Batch:  # what the passes of one posterior have in common
+    void *process
+    const Where *where
+    Moments *moments
+    const double *alpha
+    Py_ssize_t chunk  # points of a pass
+    Pass *passes  # one per worker
+
+
 cdef int compute_posterior(Process process, const Where *where, Moments *moments) except -1:
     """μ and σ² at every level of every point, and their gradients where there is memory for them."""
     cdef Scratch scratch = Scratch.__new__(Scratch)
-    cdef Py_ssize_t q = where.count, chunk = choose_chunk(q, where.levels), first = 0, count, m, j, at
-    cdef const double *alpha = NULL
-    cdef Pass p
+    cdef Py_ssize_t q = where.count, chunk = choose_chunk(q, where.levels), count = (q + chunk - 1) // chunk
+    cdef int workers = count_workers(process.threads, count, <double>q * where.levels * process.n() * process.n())
+    cdef Batch batch = Batch(<void *>process, where, moments, NULL, chunk, NULL)
     if where.levels > CHUNK:
         raise ValueError(f"there must be at most {CHUNK} levels, got {where.levels}")
-    open_pass(&p, process, chunk, max(find_width(chunk * where.levels), MF_FEW), scratch)
+    batch.passes = open_passes(workers, process, chunk, max(find_width(chunk * where.levels), MF_FEW), scratch)
     with nogil:
         if moments.dmean != NULL:
-            alpha = process.solve_alpha()
-        while first < q:
-            count = q - first if q - first < chunk else chunk
-            solve_pass(&p, process, where, first, count)
-            for m in range(where.levels):
-                memcpy(moments.mean + m * q + first, p.mean + m * count, count * sizeof(double))
-                memcpy(moments.var + m * q + first, p.var + m * count, count * sizeof(double))
-            if moments.dmean != NULL:
-                process.factor.backward(p.width, p.v, p.width)
-                for m in range(where.levels):
-                    for j in range(count):
-                        join_tail(&p, process, where, first + j, m)
-                        at = (m * q + first + j) * where.dims
-                        compute_gradient(&p, process, m * count + j, where.dims, alpha, moments.dmean + at,
-                                         moments.dvar + at)
-            first += count
+            batch.alpha = process.solve_alpha()
+        mf_run(workers, count, run_pass, &batch)
     return 0
+
+
+cdef void run_pass(void *context, Py_ssize_t k, int worker) noexcept nogil:
+    """Pass k of a Batch."""
+    cdef Batch *batch = <Batch *>context
+    compute_pass(&batch.passes[worker], <Process>batch.process, batch, k * batch.chunk)
+
+
+cdef void compute_pass(Pass *p, Process process, const Batch *batch, Py_ssize_t first) noexcept nogil:
+    """What is wanted at the points of one pass, from the `first` on."""
+    cdef const Where *where = batch.where
+    cdef Moments *moments = batch.moments
+    cdef Py_ssize_t q = where.count, m, j, at, count = q - first if q - first < batch.chunk else batch.chunk
+    solve_pass(p, process, where, first, count)
+    for m in range(where.levels):
+        memcpy(moments.mean + m * q + first, p.mean + m * count, count * sizeof(double))
+        memcpy(moments.var + m * q + first, p.var + m * count, count * sizeof(double))
+    if moments.dmean != NULL:
+        process.factor.backward(p.width, p.v, p.width)
+        for m in range(where.levels):
+            for j in range(count):
+                join_tail(p, process, where, first + j, m)
+                at = (m * q + first + j) * where.dims
+                compute_gradient(p, process, m * count + j, where.dims, batch.alpha, moments.dmean + at,
+                                 moments.dvar + at)
 
 
 cdef void compute_gradient(
@@ -164,7 +192,7 @@ cdef int draw(
                 for j in range(i):
                     factor.row(i)[j] = covariance[i * q + j] / scale
                 factor.row(i)[i] = covariance[i * q + i] / scale + delta
-            if factor.complete(q, 0.5 * delta) == 0:
+            if factor.complete(q, 0.5 * delta, 1) == 0:
                 break
             factor.n = 0
             delta *= 10.0

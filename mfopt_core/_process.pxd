@@ -19,6 +19,7 @@ cdef class Process:
     cdef Correlation kernel  # a Kernel or a Mixture
     cdef Data data
     cdef Factor factor  # L: solves with it are part of the interface below
+    cdef int threads  # that may compute at once
     cdef double noise  # variance, of rows that come without a noise of their own
     cdef double mean  # m
     cdef double root  # √s
@@ -36,6 +37,7 @@ cdef class Process:
     cdef int extend(self, Py_ssize_t q, const double *x, const double *y, const double *noises) except -1
     cdef int reserve(self, Py_ssize_t n) except -1
     cdef int factorise(self, Py_ssize_t first, Py_ssize_t end) noexcept nogil
+    cdef void fill_rows(self, Py_ssize_t first, Py_ssize_t end) noexcept nogil
     cdef void truncate(self, Py_ssize_t n) noexcept nogil
     cdef int restore(self, Py_ssize_t n, const double *rows, const double *z) except -1
 

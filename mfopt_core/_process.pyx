@@ -35,6 +35,7 @@ from libc.string cimport memcpy, memset
 
 from mfopt_core._cholesky cimport BLOCK, Factor, count_blocks, count_in_block
 from mfopt_core._correlation cimport Correlation
+from mfopt_core._crew cimport count_workers, mf_run
 from mfopt_core._data cimport Data
 from mfopt_core._memory cimport release, resize
 from mfopt_core._rows cimport mf_accumulate, mf_all_finite, mf_check, mf_dot
@@ -43,13 +44,26 @@ cdef double PIVOT_NOISE = 1e-15  # a normalised pivot below this is nothing but 
 cdef double FIRST_JITTER = 1e-14
 cdef double LARGEST = 1e152  # of a normalised value: its square must not overflow
 
+cdef struct Filling:  # rows of K that are filled in, block row by block row
+    void *process
+    Py_ssize_t first
+    Py_ssize_t end
+
+
+cdef void fill_block(void *context, Py_ssize_t k, int worker) noexcept nogil:
+    """Those of one block row, the last and longest first."""
+    cdef Filling *rows = <Filling *>context
+    cdef Py_ssize_t b = count_blocks(rows.end) - 1 - k
+    (<Process>rows.process).fill_rows(max(rows.first, b * BLOCK), min(rows.end, (b + 1) * BLOCK))
+
 
 @cython.final
 cdef class Process:
     """Kernel, data and factor of a GP, which adds checks of what comes in and a lock. A C-level object."""
 
-    def __cinit__(self, Correlation kernel not None, double noise, double mean):
+    def __cinit__(self, Correlation kernel not None, double noise, double mean, int threads=1):
         self.kernel = kernel
+        self.threads = threads
         self.check_noise(noise)
         self.noise = noise
         self.mean = mean
@@ -120,17 +134,16 @@ cdef class Process:
         these, or of the order of eps where there is none, is rounding noise that later rows would amplify.
         """
         cdef Py_ssize_t i
-        cdef double *row
         cdef double *etas = self.data.etas
         cdef double least = etas[first] if first < end else 0.0
+        cdef Filling filling = Filling(<void *>self, first, end)
+        cdef Py_ssize_t blocks = count_blocks(end) - first // BLOCK
         mf_check(end <= self.room)
         for i in range(first, end):
-            row = self.factor.row(i)
-            self.covary_point(self.data.point(i), 0, i, row)
-            row[i] = 1.0 + etas[i] + self.delta
             if etas[i] < least:
                 least = etas[i]
-        if self.factor.complete(end - first, 0.5 * (least + self.delta) + PIVOT_NOISE):
+        mf_run(count_workers(self.threads, blocks, <double>(end - first) * end), blocks, fill_block, &filling)
+        if self.factor.complete(end - first, 0.5 * (least + self.delta) + PIVOT_NOISE, self.threads):
             return -1
         for i in range(first, end):
             self.z[i] = (
@@ -139,6 +152,15 @@ cdef class Process:
             self.ids[i] = self.next_id
             self.next_id += 1
         return 0
+
+    cdef void fill_rows(self, Py_ssize_t first, Py_ssize_t end) noexcept nogil:
+        """Rows first .. end − 1 of K, up to the diagonal, where those of L are to be."""
+        cdef Py_ssize_t i
+        cdef double *row
+        for i in range(first, end):
+            row = self.factor.row(i)
+            self.covary_point(self.data.point(i), 0, i, row)
+            row[i] = 1.0 + self.data.etas[i] + self.delta
 
     cdef void truncate(self, Py_ssize_t n) noexcept nogil:
         """Keep the first n rows."""

@@ -6,8 +6,7 @@ cimport numpy as cnp
 from mfopt_core._arrays cimport as_points, data, new_vector
 from mfopt_core._gp cimport GP
 from mfopt_core._memory cimport Scratch
-from mfopt_core._posterior cimport CHUNK
-from mfopt_core._tracker cimport Tracker
+from mfopt_core._tracker cimport Desks, Tracker
 
 import numpy as np
 
@@ -54,13 +53,13 @@ cdef class Tracked:
         cdef cnp.ndarray mean = new_vector(self.count), var = new_vector(self.count)
         cdef double *mu = data(mean)
         cdef double *sigma2 = data(var)
-        cdef double *work
+        cdef Desks desks
         cdef Py_ssize_t j
         with self.gp.lock:
             tracker.sync()
-            work = scratch.numbers(tracker.process.n() * CHUNK)
+            tracker.open_desks(&desks, tracker.count, scratch)
             with nogil:
-                tracker.refresh_all(work)
+                tracker.refresh_all(&desks)
                 for j in range(tracker.count):
                     mu[j] = tracker.process.mean_of(tracker.columns.dot[j])
                     sigma2[j] = tracker.process.variance_of(tracker.columns.square[j])

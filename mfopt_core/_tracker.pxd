@@ -4,7 +4,26 @@ from libc.stdint cimport uint64_t
 
 from mfopt_core._columns cimport Columns
 from mfopt_core._gp cimport GP
+from mfopt_core._memory cimport Scratch
 from mfopt_core._process cimport Points, Process
+
+
+cdef struct Desks:  # memory of as many workers as make points current at once
+    int workers
+    Py_ssize_t chunk  # points of one solve
+    double *v  # n · chunk numbers each
+    double *soa  # dims · chunk
+    double *column  # n + d: a column, then a point with its tail
+    Py_ssize_t *listed  # the points, of all workers
+
+
+cdef struct Round:  # points to be made current: all from `first` on, or those that are listed
+    void *tracker
+    Desks *desks
+    Py_ssize_t first
+    bint store
+    Py_ssize_t old  # of those that are listed: how many have some rows, which stand first
+    Py_ssize_t new  # and how many have none
 
 
 @cython.final
@@ -28,15 +47,18 @@ cdef class Tracker:
     cdef int append(self, Py_ssize_t q, const double *x, bint store) except -1
     cdef void put(self, Py_ssize_t j, const double *x) noexcept nogil
     cdef int sync(self) except -1
+    cdef int open_desks(self, Desks *desks, Py_ssize_t q, Scratch scratch) except -1
     cdef void refresh(self, Py_ssize_t j) noexcept nogil
-    cdef void refresh_some(self, Py_ssize_t q, const Py_ssize_t *index, double *work, double *soa) noexcept nogil
-    cdef void refresh_all(self, double *work) noexcept nogil
+    cdef void refresh_at(self, Py_ssize_t j, double *column, double *whole) noexcept nogil
+    cdef void refresh_some(self, Py_ssize_t q, const Py_ssize_t *index, Desks *desks) noexcept nogil
+    cdef void refresh_all(self, Desks *desks) noexcept nogil
     cdef double upper(self, Py_ssize_t j, double b, double factor, double shift) noexcept nogil
     cdef double lower(self, Py_ssize_t j, double factor, double shift) noexcept nogil
     cdef tuple copy_columns(self)
     cdef int restore(self, tuple columns) except -1
 
     cdef Points _slice(self, Py_ssize_t first, Py_ssize_t count) noexcept nogil
-    cdef void _solve_new(self, Py_ssize_t q, const Py_ssize_t *index, double *work, double *soa) noexcept nogil
+    cdef void solve_new(self, Py_ssize_t q, const Py_ssize_t *index, double *work, double *soa) noexcept nogil
+    cdef void solve_chunk(self, Py_ssize_t first, bint store, double *work) noexcept nogil
     cdef void _add_row(self, Py_ssize_t i) noexcept nogil
-    cdef void _solve(self, Py_ssize_t first, bint store, double *work) noexcept nogil
+    cdef void _solve(self, Py_ssize_t first, bint store, Desks *desks) noexcept nogil

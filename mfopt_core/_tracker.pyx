@@ -8,6 +8,9 @@ Layout. Columns and sums lie in a Columns (mfopt_core._columns). Points are kept
 `dims` arrays of coordinates, each `capacity` long. Coordinates that are the same for all of them, such as those that
 tell the fidelity, are kept once: the tail. Ids of rows, copied from the process, tell which of them are still there.
 
+Threads. Points do not depend on each other: where the process may use several threads they share the points out, in
+chunks whose size does not depend on how many there are.
+
 Lazy evaluation. Let a point's sums miss some rows, with residuals z_new. With a = ‖v_new‖ ≤ σ_old/√s,
 
     μ + bσ = μ_old + √s v_new·z_new + b √(σ_old² − s a²) ≤ μ_old + √(b² + ‖z_new‖²) σ_old
@@ -25,6 +28,7 @@ from libc.string cimport memcpy, memset
 from mfopt_core._arrays cimport as_matrix, copy_indices, copy_vector, data, new_matrix, new_vector, to_soa
 from mfopt_core._cholesky cimport BLOCK
 from mfopt_core._columns cimport Columns
+from mfopt_core._crew cimport count_workers, mf_run
 from mfopt_core._gp cimport GP
 from mfopt_core._memory cimport Scratch, allocate, release, resize
 from mfopt_core._posterior cimport CHUNK
@@ -36,6 +40,35 @@ import numpy as np
 cnp.import_array()
 
 cdef double SLACK = 1e-10  # relative; keeps rounding from excluding the maximum
+
+cdef enum:
+    SOME = 32  # points to which rows are added at a time, by one thread
+
+
+cdef void refresh_task(void *context, Py_ssize_t k, int worker) noexcept nogil:
+    """Some of the listed points: those that have rows one by one, then chunks of new ones."""
+    cdef Round *these = <Round *>context
+    cdef Desks *desks = these.desks
+    cdef Py_ssize_t n = (<Tracker>these.tracker).process.n(), olds = (these.old + SOME - 1) // SOME, i, first
+    cdef double *column = desks.column + worker * (n + (<Tracker>these.tracker).process.d())
+    if k < olds:
+        for i in range(k * SOME, min(these.old, (k + 1) * SOME)):
+            (<Tracker>these.tracker).refresh_at(desks.listed[i], column, column + n)
+    else:
+        first = (k - olds) * CHUNK
+        (<Tracker>these.tracker).solve_new(
+            min(these.new - first, <Py_ssize_t>CHUNK), desks.listed + these.old + first,
+            desks.v + worker * n * desks.chunk, desks.soa + worker * (<Tracker>these.tracker).dims * desks.chunk
+        )
+
+
+cdef void solve_task(void *context, Py_ssize_t k, int worker) noexcept nogil:
+    """A chunk of all points from the first on."""
+    cdef Round *these = <Round *>context
+    (<Tracker>these.tracker).solve_chunk(
+        these.first + k * CHUNK, these.store,
+        these.desks.v + worker * (<Tracker>these.tracker).process.n() * these.desks.chunk
+    )
 
 
 @cython.final
@@ -71,10 +104,10 @@ cdef class Tracker:
         cdef Scratch scratch = Scratch.__new__(Scratch)
         cdef Py_ssize_t first = self.count
         cdef double *added = self.points + first * self.dims
-        cdef double *work
+        cdef Desks desks
         mf_check(first + q <= self.capacity)
         self.sync()
-        work = scratch.numbers(self.process.n() * CHUNK)
+        self.open_desks(&desks, q, scratch)
         memcpy(added, x, q * self.dims * sizeof(double))
         if not mf_all_finite(q * self.dims, added):
             raise ValueError("x must stay as it is while it is added, got numbers that are no longer finite")
@@ -82,7 +115,7 @@ cdef class Tracker:
         self.columns.clear(first, first + q)
         self.count += q
         with nogil:
-            self._solve(first, store, work)
+            self._solve(first, store, &desks)
         return 0
 
     cdef void put(self, Py_ssize_t j, const double *x) noexcept nogil:
@@ -137,14 +170,28 @@ cdef class Tracker:
         self.synced = n
         return 0
 
+    cdef int open_desks(self, Desks *desks, Py_ssize_t q, Scratch scratch) except -1:
+        """Memory to make q points current."""
+        cdef Py_ssize_t n = self.process.n()
+        desks.workers = count_workers(self.process.threads, (q + SOME - 1) // SOME, <double>q * n * n)
+        desks.chunk = q if q < CHUNK else CHUNK
+        desks.v = scratch.numbers(desks.workers * n * desks.chunk)
+        desks.soa = scratch.numbers(desks.workers * self.dims * desks.chunk)
+        desks.column = scratch.numbers(desks.workers * (n + self.process.d()))
+        desks.listed = scratch.indices(q)
+        return 0
+
     cdef void refresh(self, Py_ssize_t j) noexcept nogil:
         """Make point j current: O(n) a missing row."""
+        self.refresh_at(j, self.buffer, self.whole)
+
+    cdef void refresh_at(self, Py_ssize_t j, double *column, double *whole) noexcept nogil:
+        """The same with room for a column, (n,), and for a point, (d,)."""
         cdef Py_ssize_t n = self.process.n(), first = self.columns.stored[j], i
-        cdef double *column = self.buffer
         if self.columns.summed[j] == n:
             return
-        memcpy(self.whole, self.points + j * self.dims, self.dims * sizeof(double))
-        self.process.covary_point(self.whole, first, n, column)
+        memcpy(whole, self.points + j * self.dims, self.dims * sizeof(double))
+        self.process.covary_point(whole, first, n, column)
         if first == 0:
             self.process.factor.forward(1, column, 1)
         for i in range(first, n):
@@ -153,21 +200,32 @@ cdef class Tracker:
             self.columns.put(i, j, column[i])
         self.columns.add_rows(j, first, n, self.process.residuals())
 
-    cdef void refresh_some(self, Py_ssize_t q, const Py_ssize_t *index, double *work, double *soa) noexcept nogil:
-        """Make these points current, new ones by batched solves; work holds n · CHUNK numbers, soa dims · CHUNK."""
-        cdef Py_ssize_t chosen[CHUNK]
-        cdef Py_ssize_t k, count = 0
+    cdef void refresh_some(self, Py_ssize_t q, const Py_ssize_t *index, Desks *desks) noexcept nogil:
+        """Make these points current, new ones by batched solves; the desks were opened for q."""
+        cdef Py_ssize_t k, j, tasks, width = self.process.d() - self.dims
+        cdef Round these = Round(<void *>self, desks, 0, True, 0, 0)
+        cdef int worker
         for k in range(q):
-            if self.columns.stored[index[k]] > 0:
-                self.refresh(index[k])
-            else:
-                chosen[count] = index[k]
-                count += 1
-            if count == CHUNK or (count > 0 and k == q - 1):
-                self._solve_new(count, chosen, work, soa)
-                count = 0
+            j = index[k]
+            if self.columns.stored[j] > 0 and 0 <= self.columns.summed[j] < self.process.n():
+                self.columns.summed[j] = -1  # until it is current: a point that comes twice is listed once
+                desks.listed[these.old] = j
+                these.old += 1
+        for k in range(q):
+            j = index[k]
+            if self.columns.stored[j] == 0 and self.columns.summed[j] >= 0:
+                self.columns.summed[j] = -1
+                desks.listed[these.old + these.new] = j
+                these.new += 1
+        for worker in range(desks.workers):
+            memcpy(
+                desks.column + (worker + 1) * (self.process.n() + self.process.d()) - width, self.whole + self.dims,
+                width * sizeof(double)
+            )
+        tasks = (these.old + SOME - 1) // SOME + (these.new + CHUNK - 1) // CHUNK
+        mf_run(desks.workers, tasks, refresh_task, &these)
 
-    cdef void _solve_new(self, Py_ssize_t q, const Py_ssize_t *index, double *work, double *soa) noexcept nogil:
+    cdef void solve_new(self, Py_ssize_t q, const Py_ssize_t *index, double *work, double *soa) noexcept nogil:
         """Columns and sums of up to CHUNK points of which nothing is stored."""
         cdef Py_ssize_t k, i, n = self.process.n()
         cdef Points points = Points(q, self.dims, soa, q, 1, self.whole + self.dims)
@@ -179,8 +237,8 @@ cdef class Tracker:
                 self.columns.put(i, index[k], work[i * q + k])
             self.columns.add_rows(index[k], 0, n, self.process.residuals())
 
-    cdef void refresh_all(self, double *work) noexcept nogil:
-        """Make every point current; work holds n · CHUNK numbers."""
+    cdef void refresh_all(self, Desks *desks) noexcept nogil:
+        """Make every point current; the desks were opened for their number."""
         cdef Py_ssize_t n = self.process.n(), least = n, most = 0, stale = 0, j, i
         for j in range(self.count):
             least = min(least, self.columns.stored[j])
@@ -192,7 +250,7 @@ cdef class Tracker:
             for i in range(least, n):  # streaming V once per row beats a fresh solve only while few rows are missing
                 self._add_row(i)
         elif least == most:
-            self._solve(0, True, work)
+            self._solve(0, True, desks)
         else:
             for j in range(self.count):
                 self.refresh(j)
@@ -209,28 +267,29 @@ cdef class Tracker:
         self.process.factor.substitute_all(i, self.count, values, self.columns.v)
         self.columns.add_row_to_all(i, self.count, values, self.process.residuals())
 
-    cdef void _solve(self, Py_ssize_t first, bint store, double *work) noexcept nogil:
-        """Sums, and with `store` also V, of the points from `first` by batched solves; work holds n · CHUNK numbers."""
+    cdef void _solve(self, Py_ssize_t first, bint store, Desks *desks) noexcept nogil:
+        """Sums, and with `store` also V, of the points from `first` by batched solves."""
+        cdef Round these = Round(<void *>self, desks, first, store, 0, 0)
+        mf_run(desks.workers, (self.count - first + CHUNK - 1) // CHUNK, solve_task, &these)
+
+    cdef void solve_chunk(self, Py_ssize_t j, bint store, double *work) noexcept nogil:
+        """The same for up to CHUNK of them from j on; work holds n numbers for each."""
         cdef const double *z = self.process.residuals()
-        cdef Py_ssize_t n = self.process.n(), j = first, k, i, m
-        cdef Points points
-        while j < self.count:
-            m = self.count - j if self.count - j < CHUNK else CHUNK
-            points = self._slice(j, m)
-            self.process.solve(&points, work)
-            if store:
-                for k in range(m):
-                    for i in range(n):
-                        self.columns.put(i, j + k, work[i * m + k])
-                    self.columns.add_rows(j + k, 0, n, z)
-            else:
-                memset(self.columns.dot + j, 0, m * sizeof(double))
-                memset(self.columns.square + j, 0, m * sizeof(double))
+        cdef Py_ssize_t n = self.process.n(), k, i, m = self.count - j if self.count - j < CHUNK else CHUNK
+        cdef Points points = self._slice(j, m)
+        self.process.solve(&points, work)
+        if store:
+            for k in range(m):
                 for i in range(n):
-                    mf_accumulate(m, z[i], work + i * m, self.columns.dot + j, self.columns.square + j)
-                for k in range(m):
-                    self.columns.summed[j + k] = n
-            j += m
+                    self.columns.put(i, j + k, work[i * m + k])
+                self.columns.add_rows(j + k, 0, n, z)
+            return
+        memset(self.columns.dot + j, 0, m * sizeof(double))
+        memset(self.columns.square + j, 0, m * sizeof(double))
+        for i in range(n):
+            mf_accumulate(m, z[i], work + i * m, self.columns.dot + j, self.columns.square + j)
+        for k in range(m):
+            self.columns.summed[j + k] = n
 
     # -- pickling --------------------------------------------------------------------------------------------
 

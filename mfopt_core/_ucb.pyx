@@ -17,7 +17,7 @@ from mfopt_core._arrays cimport as_mask, as_number, as_points, as_vector, data, 
 from mfopt_core._blas cimport gemv_t
 from mfopt_core._gp cimport GP, lock_all, unlock_all
 from mfopt_core._memory cimport Scratch
-from mfopt_core._posterior cimport CHUNK, Pass, open_pass
+from mfopt_core._posterior cimport CHUNK, Pass, open_passes
 from mfopt_core._process cimport Process
 from mfopt_core._rows cimport MF_FEW
 from mfopt_core._tracked cimport Tracked
@@ -84,10 +84,10 @@ cdef int _lower(
     cdef Py_ssize_t *index = scratch.indices(chunk)  # of the pass's points that are left, (kept,)
     cdef double margin, value
     cdef bint skipping
-    cdef Pass p
+    cdef Pass *p
     gp.bind(d)
     with gp.lock:
-        open_pass(&p, process, chunk, chunk, scratch)
+        p = open_passes(1, process, chunk, chunk, scratch)
         with nogil:
             skipping = process.n() >= WORTH_SKIPPING
             margin = bound_rounding(process) if skipping else 0.0
@@ -97,10 +97,10 @@ cdef int _lower(
                 p.points = process.plain(count, p.soa, count)
                 process.covary(&p.points, p.v, count)
                 if skipping:
-                    kept = keep_low(&p, process, count, zeta, margin, lowest + first, index)
+                    kept = keep_low(p, process, count, zeta, margin, lowest + first, index)
                     skipping = kept < 0.9 * count  # where it hardly helps, the rest goes without
                 else:
-                    kept = keep_all(&p, count, index)
+                    kept = keep_all(p, count, index)
                 if kept > 0:
                     process.factor.forward(p.width, p.v, p.width)
                     process.moments(p.width, p.v, p.mean, p.var)
