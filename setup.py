@@ -70,6 +70,7 @@ extensions = [
         "_posterior",
         "_likelihood",
         "_gp",
+        "_locks",
         "_columns",
         "_tracker",
         "_tracked",

@@ -48,6 +48,7 @@ def maximize(
     zetas: Sequence[float | None] | None = None,
     noise: object = None,
     rng: int | np.random.Generator | None = None,
+    threads: int = 1,
     storage: object = None,
     study: str | None = None,
     resume: bool = False,
@@ -75,10 +76,8 @@ def maximize(
     zetas       known bounds ζ_m ≥ ‖f⁽ᴹ⁾ − f⁽ᵐ⁾‖∞, one per function (0 or None for the last); None: to be learnt
 
     The other arguments up to study are those of mfopt.Optimizer; those from resume on are those of mfopt.loop.run.
-
     Returns a SciPy OptimizeResult: x and fun, the best point and value observed at the last function; recommended,
-    where values are noisy, the point with the best posterior mean; success and message, how the loop ended; spent and
-    history; and what else mfopt.loop.run lists.
+    where values are noisy, the point with the best posterior mean; and what else mfopt.loop.run lists.
     """
     fidelities = _as_fidelities(functions, costs, zetas, cost)
     rules = as_rules(len(fidelities), limits, timeout, retries, time_limit, on_error, cost, target, stop, tolerance)
@@ -92,6 +91,7 @@ def maximize(
         capital=capital,
         noise=noise,
         rng=rng,
+        threads=threads,
         storage=storage,
         study=study,
     )
@@ -110,6 +110,7 @@ def minimize(
     zetas: Sequence[float | None] | None = None,
     noise: object = None,
     rng: int | np.random.Generator | None = None,
+    threads: int = 1,
     storage: object = None,
     study: str | None = None,
     resume: bool = False,
@@ -143,6 +144,7 @@ def minimize(
         capital=capital,
         noise=noise,
         rng=rng,
+        threads=threads,
         storage=storage,
         study=study,
     )

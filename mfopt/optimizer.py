@@ -56,15 +56,15 @@ class Optimizer(Answers):
     capital     Λ, the total budget in the unit of the costs; None for no limit
     noise       known noise variance of the values, one for all or one per fidelity; None: to be learnt
     rng         seed or numpy Generator (one number is drawn from it); None: a fresh seed
+    threads     how many threads the models may compute with; the trials do not depend on it (docs/parallel.md)
     storage     where the study lives: "sqlite:///study.db", a path, "postgresql://..."; None: in memory only
     study       its name there. A study that exists is resumed, with the same arguments (rng may be left out)
     lease       seconds after which a trial of this optimiser is handed out again unless told or renewed; None: never
     worker      a name to be noted with each trial, for people to read
 
-    With a storage every ask and tell is durable before it returns, and other processes may ask and tell at the same
-    time. What they did is read by every call that changes something, by `done` and by `refresh`.
-    Threads may share an optimiser; each trial goes to one of them. Asks take turns. In memory a tell does not wait for
-    an ask under way; with a storage it does, since an ask is one transaction. docs/parallel.md has more.
+    With a storage every ask and tell is durable before it returns, and other processes may ask and tell meanwhile; what
+    they did is read by every call that changes something, by `done` and by `refresh`. Threads may share an optimiser;
+    each trial goes to one of them, asks take turns, and a tell waits for an ask under way only with a storage.
     """
 
     def __init__(
@@ -80,6 +80,7 @@ class Optimizer(Answers):
         capital: float | None = None,
         noise: object = None,
         rng: int | np.random.Generator | None = None,
+        threads: int = 1,
         storage: object = None,
         study: str | None = None,
         lease: float | None = None,
@@ -96,6 +97,7 @@ class Optimizer(Answers):
             capital=capital,
             noise=noise,
             rng=rng,
+            threads=threads,
         )
         if storage is not None:
             from mfopt.storage import attach
@@ -155,7 +157,6 @@ class Optimizer(Answers):
         A failed trial costs as much as any other; a y told with it is a bound, its value is known to be no better.
         Trials may be told in any order, each once. Where a trial was handed out again after its lease, the first value
         counts; that it failed is for its last holder to say (LeaseLost).
-
         cost: what the trial really cost. From the first one told on the costs of later ones are learnt (docs/costs.md).
         """
         self.tell_many([(trial, y, status, cost)])

@@ -175,6 +175,7 @@ class Problem:
     surrogates: tuple[Surrogate, ...]  # one per fidelity
     maximiser: Maximiser
     seed: int  # root of every random stream of the run
+    threads: int = 1  # that may compute at once; results must not depend on it
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from mfopt.checks import real_number
@@ -10,7 +11,7 @@ from mfopt.errors import InputError
 from mfopt.optimizer import Optimizer
 from mfopt.run.events import CapitalSet
 from mfopt.run.ledger import Ledger
-from mfopt.run.setup import Setup
+from mfopt.run.setup import Setup, as_threads
 
 if TYPE_CHECKING:
     from mfopt.run.verification import Verification
@@ -32,6 +33,7 @@ class Study(Optimizer):
         capital: float | None = None,
         lease: float | None = None,
         worker: str | None = None,
+        threads: int = 1,
         domain: object = None,
         strategy: object = None,
         surrogate: object = None,
@@ -44,7 +46,7 @@ class Study(Optimizer):
                    needed only where they are objects that the storage cannot hold (functions as constraints, plugins
                    that are not installed): the same as the study was made with
 
-        lease and worker are those of mfopt.Optimizer.
+        lease, worker and threads are those of mfopt.Optimizer.
         """
         from mfopt.storage import connect
         from mfopt.storage import header as headers
@@ -52,7 +54,8 @@ class Study(Optimizer):
         store = connect(storage)
         header = store.get(name)
         given = {"domain": domain, "strategy": strategy, "surrogate": surrogate, "maximiser": maximiser}
-        study = cls.resume(headers.rebuild(store, header, given), store, header, lease=lease, worker=worker)
+        setup = replace(headers.rebuild(store, header, given), threads=as_threads(threads))
+        study = cls.resume(setup, store, header, lease=lease, worker=worker)
         if capital is not None:
             study.raise_capital(capital)
         return study

@@ -14,8 +14,9 @@ from libc.math cimport INFINITY, fabs, sqrt
 
 from mfopt_core._argmax cimport find_argmax
 from mfopt_core._arrays cimport as_mask, as_number, as_points, as_vector, data, keep_still, new_matrix, new_vector
-from mfopt_core._gp cimport GP, lock_all, unlock_all
+from mfopt_core._gp cimport GP
 from mfopt_core._level cimport Level
+from mfopt_core._locks cimport lock_all, unlock_all
 from mfopt_core._memory cimport Scratch
 from mfopt_core._posterior cimport Moments, Where, compute_posterior
 from mfopt_core._tracker cimport Desks

@@ -14,6 +14,3 @@ cdef class GP:
     cdef tuple _copy_rows(self)
     cdef tuple _copy_state(self)
     cdef int _restore(self, cnp.ndarray x, cnp.ndarray y, cnp.ndarray etas, cnp.ndarray rows, cnp.ndarray z) except -1
-
-cdef list lock_all(list gps)
-cdef int unlock_all(list gps) except -1

@@ -17,7 +17,6 @@ cimport numpy as cnp
 from mfopt_core._arrays cimport (
     as_integer, as_matrix, as_number, as_points, as_vector, copy, copy_vector, data, new_matrix, new_vector,
 )
-from mfopt_core._crew cimport MOST_THREADS
 from mfopt_core._kernels cimport Kernel
 from mfopt_core._mixture cimport Mixture
 from mfopt_core._likelihood cimport compute_likelihood, compute_likelihood_gradient
@@ -44,14 +43,14 @@ cdef class GP:
     def __cinit__(self, str kernel, lengthscale, scale, noise, mean=0.0, nu=None, threads=1):
         self.process = Process(
             Kernel(kernel, lengthscale, scale, nu), as_number(noise, "noise"), as_number(mean, "mean"),
-            as_threads(threads)
+            as_integer(threads, "threads")
         )
 
     @staticmethod
     def mixed(Mixture mixture not None, threads=1):
         """A GP whose points are (x, level), with this mixture, no noise of its own and mean 0."""
         cdef GP gp = GP("se", 1.0, 1.0, 0.0)
-        gp.process = Process(mixture, 0.0, 0.0, as_threads(threads))
+        gp.process = Process(mixture, 0.0, 0.0, as_integer(threads, "threads"))
         return gp
 
     # -- data in ---------------------------------------------------------------------------------------------
@@ -316,31 +315,6 @@ cdef class GP:
             f"GP({kernel.name!r}, {kernel.lengthscale!r}, {kernel.scale!r}, {self.noise!r}, {self.mean!r}{nu}) "
             f"with {self.n} observations"
         )
-
-
-cdef int as_threads(object threads) except -1:
-    """A number of threads, or a ValueError."""
-    cdef Py_ssize_t count = as_integer(threads, "threads")
-    if not 1 <= count <= MOST_THREADS:
-        raise ValueError(f"threads must be from 1 to {MOST_THREADS}, got {count}")
-    return <int>count
-
-
-cdef list lock_all(list gps):
-    """Take the locks of these GPs, each once, and return them for `unlock_all`.
-
-    Always in the same order, so that two calls cannot wait for each other.
-    """
-    cdef list ordered = [gp for _, gp in sorted({id(gp): gp for gp in gps}.items())]
-    for gp in ordered:
-        (<GP>gp).lock.acquire()
-    return ordered
-
-
-cdef int unlock_all(list gps) except -1:
-    for gp in gps:
-        (<GP>gp).lock.release()
-    return 0
 
 
 def _rebuilt(kernel, lengthscale, scale, noise, mean, nu, threads, x, y, etas, rows, z, delta):

@@ -35,7 +35,7 @@ from libc.string cimport memcpy, memset
 
 from mfopt_core._cholesky cimport BLOCK, Factor, count_blocks, count_in_block
 from mfopt_core._correlation cimport Correlation
-from mfopt_core._crew cimport count_workers, mf_run
+from mfopt_core._crew cimport MOST_THREADS, count_workers, mf_run
 from mfopt_core._data cimport Data
 from mfopt_core._memory cimport release, resize
 from mfopt_core._rows cimport mf_accumulate, mf_all_finite, mf_check, mf_dot
@@ -61,9 +61,11 @@ cdef void fill_block(void *context, Py_ssize_t k, int worker) noexcept nogil:
 cdef class Process:
     """Kernel, data and factor of a GP, which adds checks of what comes in and a lock. A C-level object."""
 
-    def __cinit__(self, Correlation kernel not None, double noise, double mean, int threads=1):
+    def __cinit__(self, Correlation kernel not None, double noise, double mean, Py_ssize_t threads=1):
+        if not 1 <= threads <= MOST_THREADS:
+            raise ValueError(f"threads must be from 1 to {MOST_THREADS}, got {threads}")
         self.kernel = kernel
-        self.threads = threads
+        self.threads = <int>threads
         self.check_noise(noise)
         self.noise = noise
         self.mean = mean

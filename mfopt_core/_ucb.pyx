@@ -15,7 +15,8 @@ from libc.string cimport memset
 from mfopt_core._argmax cimport find_argmax
 from mfopt_core._arrays cimport as_mask, as_number, as_points, as_vector, data, keep_still, to_soa
 from mfopt_core._blas cimport gemv_t
-from mfopt_core._gp cimport GP, lock_all, unlock_all
+from mfopt_core._gp cimport GP
+from mfopt_core._locks cimport lock_all, unlock_all
 from mfopt_core._memory cimport Scratch
 from mfopt_core._posterior cimport CHUNK, Pass, open_passes
 from mfopt_core._process cimport Process

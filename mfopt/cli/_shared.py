@@ -10,6 +10,7 @@ from mfopt.errors import InputError, MfoptError
 from mfopt.study import Study
 
 STORAGE = "a file (study.db, sqlite:///study.db) or a database (postgresql://user@host/name)"
+THREADS = "threads that choosing a trial may compute with; the trials do not depend on it (default: 1)"
 
 
 def add_storage(parser: argparse.ArgumentParser) -> None:
@@ -20,9 +21,11 @@ def add_storage(parser: argparse.ArgumentParser) -> None:
     parser._negative_number_matcher = re.compile(r"^-(\d|\.\d|inf|nan)")
 
 
-def open_study(arguments: argparse.Namespace, lease: float | None = None, worker: str | None = None) -> Study:
+def open_study(
+    arguments: argparse.Namespace, lease: float | None = None, worker: str | None = None, threads: int = 1
+) -> Study:
     """The study that the arguments of add_storage name."""
-    return Study.open(arguments.storage, arguments.study, lease=lease, worker=worker)
+    return Study.open(arguments.storage, arguments.study, lease=lease, worker=worker, threads=threads)
 
 
 def check_picture(path: str) -> None:

@@ -6,7 +6,7 @@ import argparse
 import json
 import sys
 
-from mfopt.cli._shared import add_storage, open_study
+from mfopt.cli._shared import THREADS, add_storage, open_study
 from mfopt.cli.command import ExitCode, Subparsers
 from mfopt.errors import Exhausted
 from mfopt.run.trial import Trial
@@ -37,11 +37,12 @@ def add(commands: Subparsers) -> None:
     parser.add_argument("-n", type=int, default=1, metavar="N", help="how many, at most (default: 1)")
     parser.add_argument("--lease", type=float, metavar="S", help="hand them out again unless told within S seconds")
     parser.add_argument("--worker", metavar="W", help="a name noted with the trials")
+    parser.add_argument("--threads", type=int, default=1, metavar="N", help=THREADS)
     parser.add_argument("--json", action="store_true", help="one JSON object per line")
 
 
 def run(arguments: argparse.Namespace) -> ExitCode:
-    study = open_study(arguments, arguments.lease, arguments.worker)
+    study = open_study(arguments, arguments.lease, arguments.worker, arguments.threads)
     try:
         trials = study.ask(arguments.n)
     except Exhausted as exhausted:

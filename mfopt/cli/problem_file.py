@@ -41,6 +41,7 @@ OPTIONS = (
     "maximiser",
     "seed",
     "workers",
+    "threads",
     "limits",
     "timeout",
     "retries",

@@ -6,7 +6,7 @@ sides. docs/write-a-plugin.md lists all of them from these files. The names are 
 
     of a domain        HasBlocks, SnapsPoints, NamesValues, NamesArguments
     of a surrogate     TiesScales, VariesLearning, FusesBounds, SharesKernel, SoftensValues
-    of a surrogate     CouplesFidelities, ModelsJointly
+    of a surrogate     CouplesFidelities, ModelsJointly, UsesThreads
     of a model         CalibratesFidelities, TellsFactors, DoubtsFit, PairsFidelities, KeepsFit
     of an acquisition  HasPieces, KeepsRecurring, CountsRows, FindsArgmax; `with_defaults` adds what is missing
     of a strategy      KnowsExhaustion, PredictsValues, KeepsState, FollowsTheorem, PrefersSurrogate
@@ -66,10 +66,12 @@ from mfopt.hooks.surrogates import (
     Softening,
     SoftensValues,
     TiesScales,
+    UsesThreads,
     VariesLearning,
     joint_model,
     shared_surrogate,
     tie_scales,
+    use_threads,
     vary_learning,
 )
 
@@ -109,6 +111,7 @@ __all__ = [
     "TellsKind",
     "TiesScales",
     "TurnsSign",
+    "UsesThreads",
     "VariesLearning",
     "blocks_of",
     "joint_model",
@@ -116,6 +119,7 @@ __all__ = [
     "row_keys",
     "shared_surrogate",
     "tie_scales",
+    "use_threads",
     "vary_learning",
     "with_defaults",
 ]

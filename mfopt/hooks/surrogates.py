@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Literal, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
@@ -33,11 +33,34 @@ def tie_scales(surrogates: Sequence[Surrogate], domain: Domain) -> tuple[Surroga
     if len(blocks) == domain.dim:
         return tuple(surrogates)
     groups = [k for k, block in enumerate(blocks) for _ in range(block.start, block.stop)]
-    tied: dict[int, Surrogate] = {}  # one that serves several fidelities is still one (shared_surrogate)
+    return _change(surrogates, lambda one: one.tied(groups) if isinstance(one, TiesScales) else one)
+
+
+def _change(surrogates: Sequence[Surrogate], change: Callable[[Surrogate], Surrogate]) -> tuple[Surrogate, ...]:
+    """Each surrogate changed, once: one that serves several fidelities is still one (shared_surrogate)."""
+    changed: dict[int, Surrogate] = {}
     for one in surrogates:
-        if id(one) not in tied:
-            tied[id(one)] = one.tied(groups) if isinstance(one, TiesScales) else one
-    return tuple(tied[id(one)] for one in surrogates)
+        if id(one) not in changed:
+            changed[id(one)] = change(one)
+    return tuple(changed[id(one)] for one in surrogates)
+
+
+@runtime_checkable
+class UsesThreads(Protocol):
+    """A surrogate whose models can compute with several threads.
+
+    It is used where the user allows more than one (Optimizer's `threads`). Results must not depend on it, to the bit.
+    """
+
+    def threaded(self, threads: int) -> Surrogate:
+        """The same surrogate with models that may use so many threads at once."""
+
+
+def use_threads(surrogates: Sequence[Surrogate], threads: int) -> tuple[Surrogate, ...]:
+    """Surrogates that may use so many threads; as they are where they cannot, or where it is one."""
+    if threads == 1:
+        return tuple(surrogates)
+    return _change(surrogates, lambda one: one.threaded(threads) if isinstance(one, UsesThreads) else one)
 
 
 @runtime_checkable
@@ -58,11 +81,7 @@ def vary_learning(
     surrogates: Sequence[Surrogate], isotropic: bool | None, learning: HowToLearn | None
 ) -> tuple[Surrogate, ...]:
     """Surrogates that learn in this way; as they are where they cannot."""
-    varied: dict[int, Surrogate] = {}  # one that serves several fidelities is still one (shared_surrogate)
-    for one in surrogates:
-        if id(one) not in varied:
-            varied[id(one)] = one.vary(isotropic, learning) if isinstance(one, VariesLearning) else one
-    return tuple(varied[id(one)] for one in surrogates)
+    return _change(surrogates, lambda one: one.vary(isotropic, learning) if isinstance(one, VariesLearning) else one)
 
 
 @runtime_checkable

@@ -32,6 +32,7 @@ from mfopt.hooks import (
     SoftensValues,
     TellsFactors,
     TiesScales,
+    UsesThreads,
     VariesLearning,
     with_defaults,
 )
@@ -280,6 +281,13 @@ class _Varied(_Guarded):
         return guard_surrogate(other, self._culprit, self._caller)
 
 
+class _Threaded(_Guarded):
+    def threaded(self, threads: int) -> Surrogate:
+        other = self._culprit.call("threaded", self._inner.threaded, threads)
+        registry.check_methods(other, "surrogate", {"model": ("dim", "noise")}, *self._names)
+        return guard_surrogate(other, self._culprit, self._caller)
+
+
 class _Fused(_Guarded):
     def bound(self, models: Sequence[Model], beta: float, zetas: Sequence[float]) -> FullAcquisition:
         inner = [model._inner if isinstance(model, GuardedModel) else model for model in models]
@@ -347,6 +355,7 @@ class GuardedSoftening(Delegate):
 _ABILITIES = (
     (TiesScales, _Tied),
     (VariesLearning, _Varied),
+    (UsesThreads, _Threaded),
     (FusesBounds, _Fused),
     (CouplesFidelities, _Coupled),
     (ModelsJointly, _Joint),

@@ -15,7 +15,7 @@ from mfopt.checks import direction_sign, integer, one_or_each, real_number
 from mfopt.domains import as_domain
 from mfopt.errors import InputError
 from mfopt.fidelities import Fidelity, as_fidelities
-from mfopt.hooks import PrefersSurrogate, tie_scales
+from mfopt.hooks import PrefersSurrogate, tie_scales, use_threads
 from mfopt.protocols import Domain, Maximiser, Problem, Surrogate
 from mfopt.run.blame import Culprit
 from mfopt.run.guarded_models import guard_surrogate
@@ -24,6 +24,7 @@ from mfopt.run.ledger import Ledger
 from mfopt.run.prices import first_costs
 from mfopt.run.strategist import Strategist
 
+MOST_THREADS = 256
 SURROGATE = "se"  # where neither the user nor the strategy names one
 
 
@@ -40,6 +41,7 @@ class Setup:
     capital: float | None  # Λ at the start; it may be raised later
     seed: int  # root of every random stream
     seed_is_free: bool  # nobody has chosen the seed: a study that exists keeps its own
+    threads: int  # for the models, here and now: no part of a study
 
     @classmethod
     def from_arguments(
@@ -55,6 +57,7 @@ class Setup:
         capital: float | None = None,
         noise: object = None,
         rng: int | np.random.Generator | None = None,
+        threads: int = 1,
     ) -> Setup:
         """What mfopt.Optimizer takes, which documents it; an InputError where it breaks a rule."""
         space = as_domain(domain)
@@ -72,7 +75,10 @@ class Setup:
             registry.SURROGATES, _prefer_surrogate(strategy, len(levels)) if surrogate is None else surrogate
         )
         maximiser = registry.read(registry.MAXIMISERS, maximiser)
-        return cls(space, levels, direction, strategy, surrogate, maximiser, capital, _as_seed(rng), rng is None)
+        seed, is_free = _as_seed(rng), rng is None
+        return cls(
+            space, levels, direction, strategy, surrogate, maximiser, capital, seed, is_free, as_threads(threads)
+        )
 
     @property
     def costs(self) -> tuple[float, ...]:
@@ -126,6 +132,7 @@ class Setup:
             surrogates=self._make_surrogates(used.surrogate, culprit),
             maximiser=self._make_maximiser(used.maximiser, culprit, own=registry.is_built_in(instance)),
             seed=self.seed,
+            threads=self.threads,
         )
         restart = None if spare is None else partial(spare.start_strategist, copies=True)
         return Strategist(instance, culprit, problem, restart)
@@ -147,7 +154,7 @@ class Setup:
                 if not registry.is_built_in(one):
                     guarded[id(one)] = guard_surrogate(one, self._blame(registry.SURROGATES, name), caller)
                     guarded[id(one)].model(self.domain.dim, fidelity.noise)  # a method that it lacks is found now
-        return tie_scales([guarded[id(one)] for one in made], self.domain)
+        return use_threads(tie_scales([guarded[id(one)] for one in made], self.domain), self.threads)
 
     def _make_maximiser(self, given: object, caller: Culprit, own: bool) -> Maximiser:
         """The maximiser, behind a guard unless it and the strategy (`own`) are built in."""
@@ -186,6 +193,14 @@ def _prefer_surrogate(strategy: object, fidelities: int) -> str:
     """The surrogate of users who name none."""
     instance = registry.resolve(registry.STRATEGIES, strategy)
     return instance.prefer_surrogate(fidelities) if isinstance(instance, PrefersSurrogate) else SURROGATE
+
+
+def as_threads(threads: object) -> int:
+    """How many threads models may use; an InputError where it is no such number."""
+    count = integer(threads, "threads")
+    if not 1 <= count <= MOST_THREADS:
+        raise InputError(f"threads must be from 1 to {MOST_THREADS}, got {count}")
+    return count
 
 
 def _as_seed(rng: object) -> int:

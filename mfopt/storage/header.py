@@ -98,6 +98,7 @@ def rebuild(store: Store, header: Header, given: Mapping[str, object]) -> Setup:
             capital=_read_capital(spec["capital"]),
             seed=header.seed,
             seed_is_free=False,
+            threads=1,  # whoever opens it may allow more
         )
     except (KeyError, TypeError, AttributeError, ValueError, OverflowError, RecursionError) as error:
         why = f"{type(error).__name__}: {escape(str(error))}"

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from mfopt import registry
-from mfopt.hooks import TiesScales
+from mfopt.hooks import TiesScales, UsesThreads
 from mfopt.protocols import Array, Model, Surrogate
 from mfopt.testing._limit import limit_calls
 from mfopt.testing._watch import make_again, set_global_state, silent, untouched_random_state, watch
@@ -364,6 +364,18 @@ class SurrogateConformance(_OfValues):
         shifts = np.array([[0.5, 0, 0, 0.5], [0, 0.5, 0, 0.5], [0, 0, 0.5, 0.5]])
         var = model.posterior(shifts)[1]
         assert np.ptp(var) <= 1e-9 * var.max(), "coordinates of a group must have one length-scale"
+
+    def test_threads_change_no_bit(self) -> None:
+        """Where the surrogate can use several threads."""
+        if not isinstance(surrogate := self.surrogate(), UsesThreads):
+            return
+        u, y, points = (np.random.default_rng(k).random(shape) for k, shape in enumerate([(400, 2), 400, (600, 2)]))
+        answers = []
+        for one in (surrogate, surrogate.threaded(2), surrogate.threaded(3)):
+            model = one.model(2, 1e-2)
+            model.extend(u, y)
+            answers.append(np.array(model.posterior(points)).tobytes())
+        assert len(set(answers)) == 1, "results must not depend on the number of threads"
 
     def test_describe_is_plain_data(self) -> None:
         json.dumps(dict(self._fit().describe()))

@@ -7,7 +7,7 @@ from typing import Any
 
 from mfopt import registry
 from mfopt.checks import real_number, seconds
-from mfopt.cli._shared import STORAGE
+from mfopt.cli._shared import STORAGE, THREADS
 from mfopt.cli.command import Subparsers
 from mfopt.errors import InputError
 from mfopt.parallel.rules import COSTS
@@ -18,9 +18,9 @@ _EPILOG = """A problem file defines, in Python,
   costs = [1, 20]                           from cheap to expensive, the last is the target; or a list of mfopt.Fidelity
   commands = ["./sim coarse", "./sim fine"] a program per fidelity; or functions = [cheap, fine] in Python
 
-and may define noise, capital, direction, strategy, surrogate, maximiser, seed, workers, limits, timeout, retries and
-cost. A program reads {"x": {name: value, ...}, "fidelity": 0, "name": "fidelity 0"} from stdin and prints the value, or
-{"value": ..., "cost": ...}, on its last line.
+and may define noise, capital, direction, strategy, surrogate, maximiser, seed, workers, threads, limits, timeout,
+retries and cost. A program reads {"x": {name: value, ...}, "fidelity": 0, "name": "fidelity 0"} from stdin and prints
+the value, or {"value": ..., "cost": ...}, on its last line.
 
 examples:
   mfopt run wing.py --capital 500
@@ -31,6 +31,8 @@ examples:
 Ctrl-C or SIGTERM ends a run; what was told is kept, and --resume takes up what was under way.
 
 exit codes: 0 done, 1 failed or without a value at the target, 2 wrong usage, 130 interrupted"""
+
+PLAIN = ("capital", "seed", "workers", "threads", "timeout", "retries", "cost")  # taken as they are
 
 
 def add(commands: Subparsers) -> None:
@@ -61,6 +63,7 @@ def add(commands: Subparsers) -> None:
         text = "a name, or name:option=value,option=value"
         what.add_argument(f"--{plugin}", metavar="NAME", help=f"{text}; `mfopt plugins` lists the names")
     what.add_argument("--seed", type=int, help="default: a fresh one")
+    what.add_argument("--threads", type=int, metavar="N", help=THREADS)
     _add_ends(parser)
     where = parser.add_argument_group("where to keep it")
     where.add_argument("--storage", help=STORAGE)
@@ -103,7 +106,7 @@ def _add_ends(parser: argparse.ArgumentParser) -> None:
 
 def read_options(arguments: argparse.Namespace) -> dict[str, Any]:
     """The options that the command line gives, under the names that a problem file has for them."""
-    given = {name: getattr(arguments, name) for name in ("capital", "seed", "workers", "timeout", "retries", "cost")}
+    given = {name: getattr(arguments, name) for name in PLAIN}
     if arguments.minimize:
         given["direction"] = "minimize"
     given |= {name: getattr(arguments, name) for name in registry.GROUPS}

@@ -14,6 +14,8 @@ from mfopt.optimizer import Optimizer
 from mfopt.run.setup import Setup
 from mfopt.study import Study
 
+_GIVEN = ("direction", "strategy", "surrogate", "maximiser", "threads")  # options that an Optimizer takes as they are
+
 
 def open_optimizer(problem: ProblemFile, options: Mapping[str, Any], arguments: argparse.Namespace) -> Optimizer:
     """An optimiser of the problem: a study where --storage names one, which must be new unless --resume is given."""
@@ -21,7 +23,7 @@ def open_optimizer(problem: ProblemFile, options: Mapping[str, Any], arguments: 
         "domain": problem.domain,
         "fidelities": problem.fidelities,
         "rng": options.get("seed"),
-        **{key: options[key] for key in ("direction", "strategy", "surrogate", "maximiser") if key in options},
+        **{key: options[key] for key in _GIVEN if key in options},
     }
     capital = options.get("capital")
     if arguments.storage is None:

@@ -7,6 +7,7 @@ belongs to one process; other hyper-parameters mean another process, and so new 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 
 import numpy as np
 
@@ -28,10 +29,19 @@ class CompiledSurrogate(KernelSurrogate[mfopt_core.GP]):
     def __init__(self, kernel: str, nu: float | None, given: Given) -> None:
         super().__init__(kernel, given)
         self.nu = nu
+        self.threads = 1
 
     def make(self, hyper: Hyper) -> mfopt_core.GP:
         """A process without data."""
-        return mfopt_core.GP(self.kernel, hyper.lengthscale, hyper.scale, hyper.noise, mean=hyper.mean, nu=self.nu)
+        return mfopt_core.GP(
+            self.kernel, hyper.lengthscale, hyper.scale, hyper.noise, hyper.mean, nu=self.nu, threads=self.threads
+        )
+
+    def threaded(self, threads: int) -> CompiledSurrogate:
+        """The same surrogate, whose processes may use so many threads."""
+        other = copy(self)
+        other.threads = threads
+        return other
 
     def model(self, dim: int, noise: float | None = None) -> CompiledModel:
         """A fresh model without data; `noise` is the known noise variance, None when it is to be learnt."""

@@ -9,6 +9,7 @@ from mfopt.hooks import (
     SharesKernel,
     SoftensValues,
     TiesScales,
+    UsesThreads,
     VariesLearning,
 )
 from mfopt_plugins.surrogates.ar1 import AR1
@@ -16,17 +17,26 @@ from mfopt_plugins.surrogates.matern import Matern
 from mfopt_plugins.surrogates.se import SE
 from mfopt_plugins.surrogates.se_python import SEPython
 
-HOOKS = {FusesBounds, CouplesFidelities, ModelsJointly, SharesKernel, SoftensValues, TiesScales, VariesLearning}
+HOOKS = {
+    FusesBounds,
+    CouplesFidelities,
+    ModelsJointly,
+    SharesKernel,
+    SoftensValues,
+    TiesScales,
+    UsesThreads,
+    VariesLearning,
+}
 ONE_KERNEL = {CouplesFidelities, SharesKernel, SoftensValues, TiesScales, VariesLearning}
 
 
 @pytest.mark.parametrize(
     ("surrogate", "offered"),
     [
-        (SE(), ONE_KERNEL | {FusesBounds}),
-        (Matern(), ONE_KERNEL | {FusesBounds}),
+        (SE(), ONE_KERNEL | {FusesBounds, UsesThreads}),
+        (Matern(), ONE_KERNEL | {FusesBounds, UsesThreads}),
         (SEPython(), ONE_KERNEL),
-        (AR1(), {ModelsJointly, TiesScales}),
+        (AR1(), {ModelsJointly, TiesScales, UsesThreads}),
     ],
     ids=["se", "matern", "se-python", "ar1"],
 )

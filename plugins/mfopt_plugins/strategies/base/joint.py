@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 
-from mfopt.hooks import ModelsJointly, shared_surrogate, tie_scales
+from mfopt.hooks import ModelsJointly, shared_surrogate, tie_scales, use_threads
 from mfopt.protocols import Problem, Query, Suggestion, Surrogate, View
 from mfopt_plugins.method.upper_bound import PlainBound
 from mfopt_plugins.strategies.base.cycle import Cycle, incumbent
@@ -37,7 +37,7 @@ class JointStrategy(Cycle):
         given = problem.surrogates
         if len(given) == 1 or isinstance(shared_surrogate(given), ModelsJointly):
             return given
-        return tie_scales([self._own_surrogate()] * len(given), problem.domain)
+        return use_threads(tie_scales([self._own_surrogate()] * len(given), problem.domain), problem.threads)
 
     def _choose(self, view: View, pending: Sequence[Query]) -> Suggestion:
         with self._models.hallucinate(pending):

@@ -9,6 +9,7 @@ from math import isfinite
 from mfopt.errors import InputError
 from mfopt.protocols import Model
 from mfopt_plugins.surrogates.ar1.model import JointGP
+from mfopt_plugins.surrogates.compiled import CompiledSurrogate
 from mfopt_plugins.surrogates.matern import Matern
 from mfopt_plugins.surrogates.se import SE
 
@@ -30,7 +31,7 @@ class AR1:
             raise InputError(f"rho must be finite, got {rho}")
         self._rho = rho
         self._nu = nu
-        self._single = SE() if nu is None else Matern(nu)
+        self._single: CompiledSurrogate = SE() if nu is None else Matern(nu)
         self._groups: tuple[int, ...] = ()
 
     def model(self, dim: int, noise: float | None = None) -> Model:
@@ -40,11 +41,17 @@ class AR1:
     def joint(self, dim: int, noises: Sequence[float | None]) -> JointGP:
         """A model of several fidelities without data, one known noise variance (or None) per fidelity."""
         groups = self._groups or tuple(range(dim))
-        return JointGP(self._single.kernel, self._single.nu, groups, noises, self._rho)
+        return JointGP(self._single.kernel, self._single.nu, groups, noises, self._rho, self._single.threads)
 
     def tied(self, groups: Sequence[int]) -> AR1:
         """The same surrogate with one length-scale per level for the coordinates of each group."""
         other = copy(self)
         other._single = self._single.tied(groups)
         other._groups = tuple(groups)
+        return other
+
+    def threaded(self, threads: int) -> AR1:
+        """The same surrogate, whose processes may use so many threads."""
+        other = copy(self)
+        other._single = self._single.threaded(threads)
         return other

@@ -21,9 +21,15 @@ class JointGP:
     """The posterior of all fidelities together; coordinates of one of the `groups` share a length-scale per level."""
 
     def __init__(
-        self, kernel: str, nu: float | None, groups: Sequence[int], noises: Sequence[float | None], rho: float | None
+        self,
+        kernel: str,
+        nu: float | None,
+        groups: Sequence[int],
+        noises: Sequence[float | None],
+        rho: float | None,
+        threads: int = 1,
     ) -> None:
-        self._kernel, self._nu = kernel, nu
+        self._kernel, self._nu, self._threads = kernel, nu, threads
         self._noises = tuple(noises)
         self._rho = rho
         self._groups = tuple(groups)
@@ -38,7 +44,7 @@ class JointGP:
     def _use(self, scales: Scales) -> None:
         """Let these be the hyper-parameters, without rows."""
         self._scales = scales
-        self.process = Autoregression(self._kernel, self._nu, scales.hypers, scales.rhos)
+        self.process = Autoregression(self._kernel, self._nu, scales.hypers, scales.rhos, self._threads)
 
     def fit(self, rows: Sequence[Rows], rng: np.random.Generator) -> None:
         """Learn all hyper-parameters from these rows, (u, y) per fidelity, and condition on them alone."""

@@ -52,14 +52,17 @@ class Relation:
 class Autoregression(LevelledProcess[mfopt_core.GP]):
     """The process with one Hyper per level and the scales ρ_1..ρ_{K−1}."""
 
-    def __init__(self, kernel: str, nu: float | None, hypers: Sequence[Hyper], rhos: Sequence[float]) -> None:
+    def __init__(
+        self, kernel: str, nu: float | None, hypers: Sequence[Hyper], rhos: Sequence[float], threads: int = 1
+    ) -> None:
+        self._threads = threads
         relation = Relation(hypers, rhos)
         self._mixture = relation.mixture(kernel, nu, hypers)
         super().__init__(relation.factors, relation.shifts, relation.noises)
         self._levels: list[mfopt_core.Level] = []
 
     def _make(self) -> mfopt_core.GP:
-        return mfopt_core.GP.mixed(self._mixture)
+        return mfopt_core.GP.mixed(self._mixture, self._threads)
 
     def encode(self, u: Array, k: int) -> Array:
         """The points (u, k)."""

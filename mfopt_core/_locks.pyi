@@ -1,0 +1,1 @@
+# No Python-level names: the module serves the other extensions.
