@@ -34,8 +34,11 @@ class DoubtsFit(Protocol):
     mf-gp-ucb asks for it where the bounds promise nothing more.
     """
 
-    def doubt(self) -> None:
-        """From now on be less sure far from the rows. Rows may come and go meanwhile; `fit` is not called."""
+    def doubt(self, told: Sequence[int] | None = None) -> None:
+        """From now on be less sure far from the rows. Rows may come and go meanwhile; `fit` is not called.
+
+        The first told[k] rows of fidelity k are there to stay, the others are of pending queries; None: all stay.
+        """
 
     def believe(self) -> None:
         """Be as without doubt again, to the bit."""

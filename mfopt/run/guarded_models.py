@@ -193,8 +193,8 @@ class _WithFactors(GuardedJoint):
 
 
 class _Doubting(GuardedJoint):
-    def doubt(self) -> None:
-        self._culprit.call("doubt", self._inner.doubt)
+    def doubt(self, told: Sequence[int] | None = None) -> None:
+        self._culprit.call("doubt", self._inner.doubt, told)
 
     def believe(self) -> None:
         self._culprit.call("believe", self._inner.believe)

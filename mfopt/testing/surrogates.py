@@ -369,7 +369,7 @@ class SurrogateConformance(_OfValues):
         """Where the surrogate can use several threads."""
         if not isinstance(surrogate := self.surrogate(), UsesThreads):
             return
-        u, y, points = (np.random.default_rng(k).random(shape) for k, shape in enumerate([(400, 2), 400, (600, 2)]))
+        u, y, points = (np.random.default_rng(k).random(shape) for k, shape in enumerate([(400, 2), (400,), (600, 2)]))
         answers = []
         for one in (surrogate, surrogate.threaded(2), surrogate.threaded(3)):
             model = one.model(2, 1e-2)

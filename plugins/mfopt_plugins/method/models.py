@@ -250,7 +250,7 @@ class FidelityModels:
         if not isinstance(joint, DoubtsFit):
             yield False
             return
-        joint.doubt()
+        joint.doubt(self.observations.counts)
         try:
             yield True
         finally:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from mfopt_plugins.strategies.ucb.doubt import CHEAP, Doubt
+from mfopt_plugins.surrogates.coupled import doubted as doubted_process
 from mfopt_plugins.surrogates.matern import Matern
 from mfopt_plugins.surrogates.se import SE
 from mfopt_plugins.surrogates.se_python import SEPython
@@ -90,6 +91,56 @@ def test_the_state_keeps_the_process_in_doubt_to_the_bit():
     assert np.array_equal(say(restored), say(joint))
     restored.doubt()
     assert np.array_equal(say(restored), said)
+
+
+def test_rows_of_pending_queries_take_no_others_with_them():
+    joint = learnt(SE())
+    told = [joint.count(0), joint.count(1)]
+    u = RNG.random((2, 3))
+    joint.models[0].extend(u, only_first(u))
+    joint.doubt(told)
+    inside = joint.process
+    assert inside.gp.n == sum(told) + 2
+    joint.believe()
+    joint.models[0].truncate(told[0])
+    assert inside.gp.n == sum(told)  # without `told` all that was added with the pending rows would be gone
+
+
+@pytest.mark.parametrize(("many", "stays"), [(10, True), (2000, False)])
+def test_with_many_rows_the_process_in_doubt_outlives_learning(many, stays, monkeypatch):
+    monkeypatch.setattr(doubted_process, "MANY", many)
+    joint = learnt(Matern(2.5))
+    joint.doubt()
+    doubted = joint.process
+    joint.believe()
+    # Values that the process did not expect, so that it learns something else.
+    more = [np.vstack([u, RNG.random((3, 3))]) for u in POINTS]
+    rows = [(u, np.append(only_first(u[:-3]), [3.0, -3.0, 2.0])) for u in more]
+    before = joint.process.hyper
+    joint.fit(rows, np.random.default_rng(2))
+    assert not joint.process.hyper.is_same(before)
+    joint.doubt()
+    assert (joint.process is doubted) == stays
+    assert joint.process.gp.n == sum(len(y) for _, y in rows)
+    said = say(joint)
+    joint.believe()
+    restored = Matern(2.5).coupled(3, [None, None])
+    restored.restore(copy.deepcopy(joint.state()), rows)
+    restored.doubt()
+    assert np.array_equal(say(restored), said)
+
+
+def test_a_process_in_doubt_ends_when_rows_have_grown_by_half_or_changed(monkeypatch):
+    monkeypatch.setattr(doubted_process, "MANY", 10)
+    for change in ("more", "others"):
+        joint = learnt(SE())
+        joint.doubt()
+        doubted = joint.process
+        joint.believe()
+        points = [np.vstack([u, RNG.random((len(u), 3))]) if change == "more" else u[::-1] for u in POINTS]
+        joint.fit([(u, 2.0 + np.sin(9.0 * u[:, 1])) for u in points], np.random.default_rng(2))
+        joint.doubt()
+        assert joint.process is not doubted
 
 
 def test_looks_grow_with_refinements_in_vain_as_far_as_they_cost_no_more():

@@ -22,6 +22,7 @@ from mfopt.hooks import Rows
 from mfopt.protocols import Array, Model
 from mfopt_plugins.method.kept import array, count, flag, mapping, maybe
 from mfopt_plugins.surrogates.coupled.calibration import SOME, Calibration
+from mfopt_plugins.surrogates.coupled.doubted import Doubted
 from mfopt_plugins.surrogates.coupled.learning import (
     CoupledHyper,
     Evaluate,
@@ -66,7 +67,7 @@ class CoupledGP(Generic[Process]):
         self._rows = [(np.empty((0, dim)), np.empty(0)) for _ in noises]
         self._process = self._make_prior()
         self._longest = self._process.hyper.kernel.lengthscale  # the centres of the priors, or what is given
-        self._doubting: CoupledProcess[Process] | None = None  # the process in doubt, where there was any
+        self._doubted: Doubted[Process] | None = None  # the process in doubt, where there was any
         self._sure: CoupledProcess[Process] | None = None  # while it is in use, the other
         self.models: Sequence[CoupledModel[Process]] = [CoupledModel(self, k) for k in range(len(noises))]
 
@@ -89,7 +90,7 @@ class CoupledGP(Generic[Process]):
         before, self._rows = self._rows, [(np.array(u), np.array(y)) for u, y in rows]
         counts = [len(y) for _, y in rows]
         if not any(counts):
-            self._process, self._doubting = self._make_prior(), None
+            self._process, self._doubted = self._make_prior(), None
             return
         guess = Calibration.guess(self._rows) if self._calibrated else Calibration.none(len(rows))
         moved = guess.undo(self._rows)
@@ -108,18 +109,22 @@ class CoupledGP(Generic[Process]):
         self._learnt, self._inverse = True, found.inverse
         if found.gain > NOTHING or not all(map(is_start, before, self._rows)):
             self._process = self._make_process(unpack(layout, found.theta, self._signs), standard, guess)
-            self._doubting = None
+            same = all(map(is_start, before, self._rows))
+            if self._doubted is not None and not (same and self._doubted.lasts(sum(counts), self._signs)):
+                self._doubted = None
         self._process.follow(self._rows)
 
-    def doubt(self) -> None:
+    def doubt(self, told: Sequence[int] | None = None) -> None:
         """From now on no length-scale, of a coordinate or of a step, is longer than the centre of its prior.
 
         Values that crowd at one maximum say that some coordinates do not matter, and that fidelities differ by their
         units alone. Both may hold nowhere else.
         """
-        if self._doubting is None:
-            self._doubting = self._make_doubting()
-        self._sure, self._process = self._process, self._doubting
+        if self._doubted is None:
+            self._doubted = self._make_doubted()
+        self._sure, self._process = self._process, self._doubted.process
+        if told is not None:  # rows that are soon forgotten must not be of one group with others, which would go too
+            self._process.follow([(u[:n], y[:n]) for n, (u, y) in zip(told, self._rows, strict=True)])
         self._process.follow(self._rows)
 
     def believe(self) -> None:
@@ -129,11 +134,11 @@ class CoupledGP(Generic[Process]):
             self._process = sure
             self._process.follow(self._rows)
 
-    def _make_doubting(self) -> CoupledProcess[Process]:
+    def _make_doubted(self) -> Doubted[Process]:
         """The process in doubt, without rows."""
         hyper = self._process.hyper
-        shorter = np.minimum(hyper.kernel.lengthscale, self._longest)
-        return CoupledProcess(self._make, replace(hyper, kernel=replace(hyper.kernel, lengthscale=shorter)))
+        shorter = replace(hyper.kernel, lengthscale=np.minimum(hyper.kernel.lengthscale, self._longest))
+        return Doubted(CoupledProcess(self._make, replace(hyper, kernel=shorter)), sum(len(y) for _, y in self._rows))
 
     def _pack_present(self, layout: Layout, standard: Standard, guess: Calibration) -> Array:
         """θ of the present process in these standard units after this guess."""
@@ -202,8 +207,8 @@ class CoupledGP(Generic[Process]):
         """Forget all rows of fidelity k but the first n; hyper-parameters stay."""
         self._rows[k] = (self._rows[k][0][:n], self._rows[k][1][:n])
         (self._sure or self._process).forget(k, n)
-        if self._doubting is not None:
-            self._doubting.forget(k, n, whole=True)
+        if self._doubted is not None:
+            self._doubted.process.forget(k, n, whole=True)
         self._process.follow(self._rows)
 
     def refit(self, k: int, u: Array, y: Array, rng: np.random.Generator) -> None:
@@ -213,8 +218,8 @@ class CoupledGP(Generic[Process]):
     def state(self) -> dict[str, Any] | None:
         """What was learnt, and how the rows were added; None where that is not known."""
         process, hyper = self._process.state(), self._process.hyper
-        doubting = None if self._doubting is None else self._doubting.state()
-        if process is None or (doubting is None) != (self._doubting is None):
+        doubted = None if self._doubted is None else self._doubted.state()
+        if process is None or (doubted is None) != (self._doubted is None):
             return None
         return {
             "learnt": self._learnt,
@@ -223,12 +228,12 @@ class CoupledGP(Generic[Process]):
             "signs": self._signs.copy(),
             "hyper": hyper.state(),
             "process": process,
-            "doubting": doubting,
+            "doubted": doubted,
         }
 
     def restore(self, state: Mapping[str, Any], rows: Sequence[Rows]) -> None:
         """Be as another one was that told this state, with these rows, (u, y) per fidelity."""
-        given = mapping(state, "learnt", "inverse", "searched", "signs", "hyper", "process", "doubting")
+        given = mapping(state, "learnt", "inverse", "searched", "signs", "hyper", "process", "doubted")
         hyper = CoupledHyper.read(given["hyper"], self._dim, len(self._noises))
         inverse, signs = maybe(array)(given["inverse"]), array(given["signs"])
         if signs.shape != self._signs.shape or (inverse is not None and inverse.ndim != 2):
@@ -239,10 +244,12 @@ class CoupledGP(Generic[Process]):
         self._inverse, self._signs = inverse, signs
         self._rows = [(np.array(u), np.array(y)) for u, y in rows]
         self._process.rebuild(given["process"], self._rows)
-        self._doubting = None
-        if given["doubting"] is not None:
-            self._doubting = self._make_doubting()
-            self._doubting.rebuild(given["doubting"], self._rows)
+        self._doubted = None
+        if given["doubted"] is not None:
+            doubted = mapping(given["doubted"], "hyper", "rows", "process")
+            older = CoupledHyper.read(doubted["hyper"], self._dim, len(self._noises))
+            self._doubted = Doubted(CoupledProcess(self._make, older), count(doubted["rows"]))
+            self._doubted.process.rebuild(doubted["process"], self._rows)
 
     def describe(self, k: int) -> Mapping[str, Any]:
         """Hyper-parameters in the unit of the target; `step` are the length-scales of the steps between fidelities.
