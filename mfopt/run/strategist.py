@@ -62,7 +62,8 @@ class OneThread:
 
     The matrices of an ask are small. Several threads gain nothing there, and beside other work on all cores they wait
     for each other: asks took ten times as long. With one the order of sums, and so the trials of a seed, do not depend
-    on the number of cores. Libraries that let only the main thread change this (OpenBLAS) go on as they are in others.
+    on the number of cores. The setting is the library's, for all threads of the process, whichever of them asks; newer
+    versions of threadpoolctl let only one thread change OpenBLAS's, so its own function is called.
 
     There is no lock that an interruption could leave behind: of two threads at once the first to leave ends it. Ctrl-C
     may come while the block is entered or left; `end` then does what is left to do.
@@ -81,7 +82,7 @@ class OneThread:
         counts = [(library, library.num_threads) for library in OneThread._libraries]
         self._before = [(library, count) for library, count in counts if count > 1]
         for library, _ in self._before:
-            library.set_num_threads(1)
+            self._set(library, 1)
 
     def __exit__(self, *error: object) -> None:
         self.end()
@@ -89,8 +90,12 @@ class OneThread:
     def end(self) -> None:
         """Bring the user's setting back, if that has not been done."""
         for library, count in self._before:
-            library.set_num_threads(count)
+            self._set(library, count)
         self._before = []
+
+    @staticmethod
+    def _set(library: Any, count: int) -> None:
+        getattr(library, "_real_set_num_threads", library.set_num_threads)(count)
 
 
 class Strategist(Accountable):

@@ -51,6 +51,18 @@ def test_a_strategy_has_one_thread_and_others_have_theirs(several):
     assert set(several()) == {3}
 
 
+def test_an_ask_in_another_thread_has_one_thread_too(several):
+    strategy = Watching(several)
+    opt = mfopt.Optimizer([(0, 1)], [1.0], capital=10.0, strategy=strategy)
+    threads = [threading.Thread(target=lambda: opt.tell(opt.ask(), 1.0)) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+        thread.join()
+    assert len(opt.history) == 3
+    assert set(strategy.seen) == {1}
+    assert set(several()) == {3}
+
+
 def test_the_setting_comes_back_after_an_error(several):
     with pytest.raises(ZeroDivisionError), OneThread():
         raise ZeroDivisionError
