@@ -68,6 +68,7 @@ def _rebuilt(
     noise: float,
     mean: float,
     nu: float | None,
+    threads: int,
     x: npt.ArrayLike,
     y: npt.ArrayLike,
     etas: npt.ArrayLike,
