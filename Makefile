@@ -106,6 +106,8 @@ bench: $(VENV)/ready ## speed of the core against SciPy and scikit-learn; rewrit
 	cd benchmarks && ../$(BIN)/python footprint.py
 	cd benchmarks && ../$(BIN)/python durability.py
 	cd benchmarks && ../$(BIN)/python guard.py
+	cd benchmarks && ../$(BIN)/python reopening.py
+	cd benchmarks && ../$(BIN)/python threads.py
 
 figures: $(VENV)/ready ## the paper's synthetic experiments into benchmarks/results, resumed where they were (hours)
 	$(BIN)/mfopt bench figure all --out out/bench --into benchmarks/results --jobs $(WORKERS)

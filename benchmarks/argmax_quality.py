@@ -99,6 +99,7 @@ def main() -> None:
             peers.append((botorch_value(phi, d) - ours) / spread)
     gap = np.array(gaps)
     lines = [
+        timing.head(),
         f"{count} random posteriors from seed {first}, d = 1..8, M = 1..4, 10 to 400 observations; one thread.",
         "",
         "| | |",

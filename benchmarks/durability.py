@@ -59,7 +59,7 @@ def tells(storage: object, batch: int) -> float:
 
 
 def resume(strategy: str, storage: object, trials: int) -> tuple[float, float]:
-    """Seconds to open a study of so many trials, and of its first ask (which replays the run) beyond a later one."""
+    """Seconds to open a study of so many trials, and of its first ask beyond a later one."""
     name = f"resume {strategy} {trials}"
     opt = optimizer(strategy, storage, name)
     for _ in range(trials):
@@ -120,7 +120,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory(dir=timing.HERE) as directory:  # on a disk: /tmp may be memory
         bare = fsync(directory)
         data["fsync"], data["sqlite"] = bare, measured(Path(directory) / "study.db")
-    lines = [f"Hartmann-3, three fidelities; medians; an fsync of this disk takes {timing.readable(bare)}.", ""]
+    lines = [timing.head(f"Hartmann-3, three fidelities; medians; an fsync of this disk takes {timing.readable(bare)}")]
     lines += table("SQLite", data["sqlite"])  # type: ignore[arg-type]
     if len(sys.argv) > 1:
         data["postgresql"] = measured(sys.argv[1])

@@ -91,7 +91,7 @@ def main() -> None:
         f"| an ask plus tell after it, median | {timing.readable(median)} | |",
         f"| memory of the whole process then | {gigabytes:.2f} GB | ≤ 2 GB |",
     ]
-    timing.record("footprint", "\n".join(rows), {"machine": timing.machine(), "rows": rows})
+    timing.record("footprint", timing.head() + "\n".join(rows), {"machine": timing.machine(), "rows": rows})
 
 
 if __name__ == "__main__":

@@ -95,7 +95,7 @@ def main() -> None:
     ]
     table = "\n".join(
         [
-            f"mfopt {mfopt.__version__}, `python benchmarks/guard.py`, {versions}. Hartmann-3, asks {SKIPPED + 1} to "
+            f"`python benchmarks/guard.py`, {versions}. Hartmann-3, asks {SKIPPED + 1} to "
             f"{TRIALS}, CPU time of an ask plus tell, {ROUNDS} seeds in turns: the best of each, and the median ratio.",
             "",
             "| what is guarded | direct | guarded | ratio (lowest to highest) |",

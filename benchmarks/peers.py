@@ -1,16 +1,19 @@
 """Time of one ask plus tell against the peers, one thread, as the number of observations grows.
 
 Every contender gets the same random observations of Hartmann-6, then a few asks with tells are timed: the median is
-reported. Peers run with their defaults. A contender whose asks have become slower than LIMIT seconds is not asked with
-more observations (marked "cut").
+reported. mfopt and the peers run with their defaults. A contender whose asks have become slower than LIMIT seconds is
+not asked with more observations (marked "cut"). "In doubt" is the late phase of a run, where the bounds promise nothing
+more and a model that is less sure is asked: a quarter of the observations crowd at the maximum.
 
-    python peers.py            all contenders that are installed
-    python peers.py --quick    50 and 200 observations only
+    python peers.py                    all contenders that are installed
+    python peers.py --only "BoTorch"   those of this name, or of this problem; the others' figures stay as they were
+    python peers.py --quick            50 and 200 observations only; records nothing
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 import time
 import warnings
@@ -25,10 +28,11 @@ from mfopt_plugins.strategies.mf_gp_ucb import MFGPUCB
 
 SIZES = (50, 200, 500, 1000, 2000)
 LIMIT = 20.0  # seconds
-ASKS = 15
+ASKS, OWN_ASKS = 15, 100  # of peers; mfopt learns again now and then, which its mean is to show
 SHARES = (0.5, 0.3, 0.15, 0.05)  # of the observations, by fidelity
 PROBLEM = mfopt.problems.get("hartmann6")
 Step = Callable[[], None]
+Figures = dict[int, dict[str, float] | None]
 
 
 def observations(n: int, fidelities: tuple[int, ...]) -> list[tuple[np.ndarray, int, np.ndarray]]:
@@ -41,7 +45,7 @@ def observations(n: int, fidelities: tuple[int, ...]) -> list[tuple[np.ndarray, 
     return out
 
 
-def ours(n: int, multi: bool, surrogate: str, maximiser: str) -> Step:
+def ours(n: int, multi: bool, surrogate: str | None = None, maximiser: str = "direct") -> Step:
     strategy = MFGPUCB(initial_capital=0) if multi else GPUCB(initial_capital=0)
     opt = mfopt.Optimizer(
         PROBLEM.domain, PROBLEM.costs, strategy=strategy, surrogate=surrogate, maximiser=maximiser, rng=0
@@ -52,6 +56,24 @@ def ours(n: int, multi: bool, surrogate: str, maximiser: str) -> Step:
     def step() -> None:
         trial = opt.ask()
         opt.tell(trial, PROBLEM.functions[trial.fidelity](trial.x))
+
+    return step
+
+
+def ours_late(n: int) -> Step:
+    """Hartmann-3, three fidelities; a quarter of the values lie at the maximum."""
+    problem = mfopt.problems.get("hartmann3")
+    opt, rng = mfopt.Optimizer(problem.domain, problem.costs, rng=0), np.random.default_rng(n)
+    for m, share in enumerate((0.6, 0.3, 0.1)):
+        x = rng.random((max(4, round(n * share)), 3))
+        near = len(x) // 4
+        x[:near] = np.clip(problem.argmax + 0.03 * rng.standard_normal((near, 3)), 0.0, 1.0)
+        x[0] = problem.argmax
+        opt.add(x, m, problem.functions[m](x))
+
+    def step() -> None:
+        trial = opt.ask()
+        opt.tell(trial, problem.functions[trial.fidelity](trial.x))
 
     return step
 
@@ -229,14 +251,15 @@ def botorch_finite(n: int) -> Step:
 MULTI = "Hartmann-6, four fidelities"
 FINITE = "Hartmann-6 on 100,000 candidates, target only"
 SINGLE = "Hartmann-6, target only"
+LATE = "Hartmann-3, three fidelities, in doubt"
 CONTENDERS: dict[str, dict[str, Callable[[int], Step]]] = {
     MULTI: {
-        "mfopt": lambda n: ours(n, True, "se", "direct"),
+        "mfopt": lambda n: ours(n, True),
         "mfopt, pure Python surrogate, nlopt-direct": lambda n: ours(n, True, "se-python", "nlopt-direct"),
         "BoTorch qMultiFidelityMaxValueEntropy": botorch_multi,
     },
     SINGLE: {
-        "mfopt": lambda n: ours(n, False, "se", "direct"),
+        "mfopt": lambda n: ours(n, False),
         "mfopt, pure Python surrogate, nlopt-direct": lambda n: ours(n, False, "se-python", "nlopt-direct"),
         "scikit-optimize gp_hedge": skopt,
         "Optuna GPSampler": optuna,
@@ -247,12 +270,13 @@ CONTENDERS: dict[str, dict[str, Callable[[int], Step]]] = {
         "SciPy recomputing, hyper-parameters given": scipy_finite,
         "BoTorch UCB, optimize_acqf_discrete": botorch_finite,
     },
+    LATE: {"mfopt": ours_late},
 }
 
 
-def measure(make: Callable[[int], Step], sizes: tuple[int, ...]) -> dict[int, dict[str, float] | None]:
+def measure(make: Callable[[int], Step], sizes: tuple[int, ...], asks: int) -> Figures:
     """Median and mean seconds of an ask plus tell by number of observations; None where it was cut."""
-    out: dict[int, dict[str, float] | None] = {}
+    out: Figures = {}
     cut = False
     for n in sizes:
         if cut:
@@ -263,7 +287,7 @@ def measure(make: Callable[[int], Step], sizes: tuple[int, ...]) -> dict[int, di
         step()  # learns from the whole data, compiles, warms up: not counted
         cut = time.perf_counter() - start > LIMIT
         seconds = []
-        while len(seconds) < ASKS and sum(seconds) < LIMIT:
+        while len(seconds) < asks and sum(seconds) < LIMIT:
             start = time.perf_counter()
             step()
             seconds.append(time.perf_counter() - start)
@@ -273,15 +297,17 @@ def measure(make: Callable[[int], Step], sizes: tuple[int, ...]) -> dict[int, di
     return out
 
 
-def exponent(figures: dict[int, dict[str, float] | None]) -> float:
-    """Of the power law through the last three sizes, by the mean, which carries the learning."""
-    known = [(n, f["mean"]) for n, f in figures.items() if f is not None][-3:]
+def exponent(figures: Figures) -> float:
+    """Of the power law from 200 observations on, by the mean, which carries the learning."""
+    known = [(n, f["mean"]) for n, f in figures.items() if f is not None and n >= 200]
     return float(np.polyfit(*np.log(np.array(known)).T, 1)[0]) if len(known) > 1 else float("nan")
 
 
-def table(results: dict[str, dict[str, dict[int, dict[str, float] | None]]], sizes: tuple[int, ...]) -> str:
+def table(results: dict[str, dict[str, Figures]], sizes: tuple[int, ...]) -> str:
     lines = []
     for problem, contenders in results.items():
+        if "mfopt" not in contenders:
+            continue
         lines += ["", f"**{problem}**: median of an ask plus tell; in brackets how many times longer than mfopt's.", ""]
         lines += ["| | " + " | ".join(f"{n:,}" for n in sizes) + " |", "|---" * (len(sizes) + 1) + "|"]
         own = contenders["mfopt"]
@@ -291,7 +317,7 @@ def table(results: dict[str, dict[str, dict[int, dict[str, float] | None]]], siz
                 if n not in own:
                     cells.append("–")
                     continue
-                figure, base = figures[n], own[n]
+                figure, base = figures.get(n), own[n]
                 if figure is None:
                     cells.append("cut")
                 elif name == "mfopt" or base is None:
@@ -300,15 +326,16 @@ def table(results: dict[str, dict[str, dict[int, dict[str, float] | None]]], siz
                     cells.append(f"{timing.readable(figure['median'])} ({figure['median'] / base['median']:.3g} ×)")
             lines.append(f"| {name} | " + " | ".join(cells) + " |")
         means = ", ".join(f"{timing.readable(f['mean'])} at {n:,}" for n, f in own.items() if f is not None)
-        lines += ["", f"mfopt's mean, relearning included: {means}; it grows like n^{exponent(own):.2f} at the end."]
+        lines += ["", f"mfopt's mean, relearning included: {means}; from 200 on it grows like n^{exponent(own):.2f}."]
     return "\n".join(lines)
 
 
-def plot(results: dict[str, dict[str, dict[int, dict[str, float] | None]]]) -> None:
+def plot(results: dict[str, dict[str, Figures]]) -> None:
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(15, 4.2), layout="constrained")
-    for axes, (problem, contenders) in zip(figure.subplots(1, 3, sharey=True), results.items(), strict=True):
+    for axes, problem in zip(figure.subplots(1, 3, sharey=True), (MULTI, SINGLE, FINITE), strict=True):
+        contenders = results.get(problem, {})
         for name, figures in contenders.items():
             known = [(n, f["median"]) for n, f in figures.items() if f is not None]
             axes.loglog(*zip(*known, strict=True), marker="o", lw=2.5 if name == "mfopt" else 1.2, label=name)
@@ -318,30 +345,48 @@ def plot(results: dict[str, dict[str, dict[int, dict[str, float] | None]]]) -> N
     figure.savefig(timing.HERE / "peers.png", dpi=110)
 
 
+def read() -> dict[str, dict[str, Figures]]:
+    """The figures that were recorded, in the order of CONTENDERS."""
+    path = timing.HERE / "peers.json"
+    stored = json.loads(path.read_text())["seconds"] if path.exists() else {}
+    return {
+        problem: {
+            name: {int(n): figure for n, figure in stored[problem][name].items()}
+            for name in contenders
+            if name in stored.get(problem, {})
+        }
+        for problem, contenders in CONTENDERS.items()
+    }
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--quick", action="store_true", help="50 and 200 observations only; records nothing")
-    quick = parser.parse_args().quick
-    sizes = SIZES[:2] if quick else SIZES
+    parser.add_argument("--only", default="", metavar="TEXT", help='of "problem: contender", those with this text')
+    arguments = parser.parse_args()
+    sizes = SIZES[:2] if arguments.quick else SIZES
     warnings.simplefilter("ignore")
-    results: dict[str, dict[str, dict[int, dict[str, float] | None]]] = {}
+    results = read() if arguments.only else {problem: {} for problem in CONTENDERS}
     for problem, contenders in CONTENDERS.items():
-        results[problem] = {}
         for name, make in contenders.items():
+            if arguments.only not in f"{problem}: {name}":
+                continue
             print(f"{problem}: {name}", file=sys.stderr)
+            asks = OWN_ASKS if name == "mfopt" else ASKS
             try:
-                results[problem][name] = measure(make, tuple(n for n in sizes if n <= 500 or problem != FINITE))
+                results[problem][name] = measure(make, tuple(n for n in sizes if n <= 500 or problem != FINITE), asks)
             except ImportError as error:
                 print(f"    not installed: {error}", file=sys.stderr)
             except Exception as error:  # a peer's failure must not end the measurement of the others
                 print(f"    failed: {error!r}", file=sys.stderr)
     text = table(results, sizes)
-    if quick:
+    if arguments.quick:
         print(text)
         return
     plot(results)
     about = timing.machine()
-    head = ", ".join(f"{key} {value}" for key, value in about.items()) + f"; one thread, {ASKS} asks each."
+    head = ", ".join(f"{key} {value}" for key, value in about.items())
+    head += f"; one thread, {OWN_ASKS} asks of mfopt, {ASKS} of the others."
     timing.record("peers", head + "\n" + text + "\n\n![ask time](peers.png)", {"machine": about, "seconds": results})
 
 

@@ -138,8 +138,7 @@ def main() -> None:
         more = storage_costs(Path(folder) / "storage.db", 80)
     data["commands"], data["storage"] = commands, more
     lines = [
-        "Default study on Hartmann-3, three fidelities; CPU time, medians of five; a machine with other work on it.",
-        "",
+        timing.head("default study on Hartmann-3, three fidelities; CPU time, medians of five"),
         *rows,
         "",
         f"`mfopt ask` and `mfopt tell` from a shell at {sizes[0]} trials: {timing.readable(commands)} together, with",

@@ -7,6 +7,7 @@ import json
 import os
 import platform
 import re
+import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping
@@ -18,6 +19,7 @@ if not _ONE_THREAD.items() <= os.environ.items():  # BLAS reads them when it is 
     os.execve(sys.executable, [sys.executable, *sys.argv], {**os.environ, **_ONE_THREAD})
 
 HERE = Path(__file__).resolve().parent
+SOURCES = ("mfopt", "mfopt_core", "plugins", "setup.py")
 sys.path.insert(0, str(HERE.parent))
 
 from tools.pages import write_section  # noqa: E402
@@ -59,11 +61,30 @@ def machine() -> dict[str, str]:
         found = re.search(r"model name\s*:\s*(.+)", Path("/proc/cpuinfo").read_text())
         processor = found.group(1) if found else processor
     return {
+        "mfopt": code(),
         "processor": processor,
         "python": platform.python_version(),
         "numpy": numpy.__version__,
         "scipy": scipy.__version__,
     }
+
+
+def head(note: str = "one thread") -> str:
+    """The first paragraph of a section: what was measured, and with what."""
+    return ", ".join(f"{key} {value}" for key, value in machine().items()) + f"; {note}.\n\n"
+
+
+def code() -> str:
+    """The commit that is measured; "changed" where files differ from it."""
+    git = ["git", "-C", str(HERE.parent)]
+    try:
+        commit = subprocess.run([*git, "rev-parse", "--short", "HEAD"], check=True, capture_output=True, text=True)
+        changed = subprocess.run(
+            [*git, "status", "--porcelain", "-uno", "--", *SOURCES], capture_output=True, text=True
+        )
+    except (OSError, subprocess.CalledProcessError):
+        return "unknown commit"
+    return commit.stdout.strip() + (", changed" if changed.stdout.strip() else "")
 
 
 def record(section: str, table: str, data: Mapping[str, Any]) -> None:
