@@ -38,10 +38,10 @@ from mfopt_plugins.method.upper_bound import PlainBound
 from mfopt_plugins.strategies.base.avoid import CAUTION
 from mfopt_plugins.strategies.base.cycle import Cycle, Part, incumbent
 from mfopt_plugins.strategies.base.risk import Risk
-from mfopt_plugins.strategies.base.stall import Turn, find_gap, find_turn
+from mfopt_plugins.strategies.base.stall import Turn, find_away, find_turn
 from mfopt_plugins.strategies.ucb.affine import Affine
 from mfopt_plugins.strategies.ucb.departures import Departures
-from mfopt_plugins.strategies.ucb.doubt import FACTOR, SETTLED, STEPS, Doubt
+from mfopt_plugins.strategies.ucb.doubt import FACTOR, STEPS, Doubt, settled
 from mfopt_plugins.strategies.ucb.hedge import ALONE, Hedge
 from mfopt_plugins.strategies.ucb.options import UCBOptions
 from mfopt_plugins.strategies.ucb.schedule import CALM, Constants, Given, Practical, Schedule, Share, Theory
@@ -226,6 +226,9 @@ class _Learner(_Terms):
     def _promotes(self) -> bool:
         return self._manner.promoted
 
+    def _spreads_design(self) -> bool:
+        return self._manner.doubt and self._top == 0
+
     def _learn(self, view: View) -> None:
         if max(self._observations.counts) >= self._softener.due_at and self._softener.judge(
             self._observations, view.rng
@@ -331,15 +334,12 @@ class UCBStrategy(_Learner):
             return None
         whose = find_turn(self._observations.rows(0)[1], self._spread(), len(turn.pending))
         if whose is Turn.BEST:
-            text = "values bring no gain: where the bound is largest with little exploration"
-            choice = self._ask_target(self._bound([0], CALM * turn.beta), replace(turn, beta=CALM * turn.beta), text)
+            bound, text = self._bound([0], 0.0), "values bring no gain: where the mean is best"
+            choice = self._ask_target(bound, replace(turn, beta=0.0), text)
             if not self._is_settled(choice):
                 return choice
-        if whose is not Turn.OWN:
-            u = find_gap(self._problem.domain, self._observations, self._failures, turn.pending, turn.view.rng)
-            text = "values bring no gain: far from all of them"
-            return None if u is None else self._terms_at(u, turn.beta).at(0, text)
-        return None
+        found = find_away(whose, self._problem.domain, self._observations, self._failures, turn.pending, turn.view.rng)
+        return None if found is None else self._terms_at(found[0], turn.beta).at(0, found[1])
 
     def _beware(self, kind: str, turn: _Turn, choice: _Choice) -> tuple[str, _Turn, _Choice]:
         """The same, or what is better asked before it because evaluations fail (base/risk.py)."""
@@ -363,12 +363,12 @@ class UCBStrategy(_Learner):
         if self._observations.failed > 0 and self._risk.may_dare:
             u, lowered = self._dare(bound, (u, lowered), turn)
         choice = self._choose_fidelity(u, turn)
-        for _ in range(len(self._used)):  # another point may call for another fidelity, and be no better there
-            k = choice.k
+        for left in reversed(range(len(self._used) + 1)):  # another point may call for another fidelity, and be taken
+            k, text = choice.k, choice.text
             if not (self._search.is_crowded(u, k, turn.pending) or self._search.is_needless(u, k, turn.pending)):
                 break
             u = self._search.find_fresh(lowered, u, k, turn.view, turn.pending)
-            choice = self._choose_fidelity(u, turn)
+            choice = self._choose_fidelity(u, turn) if left else self._choose_fidelity(u, turn).at(k, text)
         return choice
 
     def _dare(self, bound: FullAcquisition, safe: tuple[Array, Acquisition], turn: _Turn) -> tuple[Array, Acquisition]:
@@ -447,4 +447,4 @@ class UCBStrategy(_Learner):
     def _is_settled(self, choice: _Choice) -> bool:
         """Whether the bounds promise no more than a refinement of the best target value."""
         best = incumbent(self._models, ())  # where values are noisy the largest is mostly luck
-        return best is not None and float(np.min(choice.phi)) - best <= SETTLED * self._spread()
+        return best is not None and float(np.min(choice.phi)) - best <= settled(len(self._used)) * self._spread()
