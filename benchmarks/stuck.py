@@ -30,7 +30,7 @@ from tools.pages import ROOT, write_section
 
 FILE = Path(__file__).with_suffix(".json")
 METHODS = ("gp-ucb", "gp-pi")
-SEEDS = "640-659"
+SEEDS = "660-679"
 SHEKEL_A = np.array([[4, 4, 4, 4], [1, 1, 1, 1], [8, 8, 8, 8], [6, 6, 6, 6], [3, 7, 3, 7]], dtype=float)
 SHEKEL_C = np.array([0.1, 0.2, 0.2, 0.4, 0.4])
 

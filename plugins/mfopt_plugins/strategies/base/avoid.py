@@ -10,7 +10,6 @@ from mfopt.hooks import CHUNK, AcquisitionDefaults, SnapsPoints, blocks_of, with
 from mfopt.protocols import Acquisition, Array, BoolArray, Domain
 from mfopt_plugins.method.failures import FailureModel
 
-APART = 0.01  # see `apart`
 CAUTION = -0.9  # deviations of the latent up to which a query that must not fail may be asked
 RADIUS = 0.05  # of the ball around a fresh failure, in units of √dim
 STEEP = 2.0  # of the penalty, per deviation of the latent above what is allowed, in units of the depth
@@ -139,12 +138,3 @@ def find_elsewhere(
     free = candidates[gaps > 1.0]
     # An X so small that every candidate is taken: the one farthest from the taken points is the least useless.
     return np.array(free[int(np.argmax(acquisition(free)))] if len(free) else candidates[int(np.argmax(gaps))])
-
-
-def apart(count: int) -> float:
-    """How far, in unit coordinates, a query keeps from the `count` pending ones of a noiseless fidelity.
-
-    Values that are told later may call for a closer look; before they are known, one query near a point is enough. The
-    more are pending, the less each keeps free, so that there is always room.
-    """
-    return min(APART, 10 * APART / (1 + count))

@@ -46,8 +46,8 @@ from mfopt.run.reason import Reason
 from mfopt_plugins.method.failures import FailureModel
 from mfopt_plugins.method.kept import many, mapping, positive
 from mfopt_plugins.method.models import Clock, FidelityModels
-from mfopt_plugins.method.observations import Observations
-from mfopt_plugins.strategies.base.avoid import Avoiding, apart, find_elsewhere
+from mfopt_plugins.method.observations import Observations, apart
+from mfopt_plugins.strategies.base.avoid import Avoiding, find_elsewhere
 from mfopt_plugins.strategies.base.initial import InitialDesign
 from mfopt_plugins.strategies.base.manner import PRACTICAL, Manner
 from mfopt_plugins.surrogates.arithmetic import arithmetic

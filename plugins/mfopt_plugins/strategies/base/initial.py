@@ -15,8 +15,7 @@ from mfopt_plugins.method.design import cheap_counts, initial_counts, initial_po
 from mfopt_plugins.method.failures import FailureModel
 from mfopt_plugins.method.gaps import measure_gaps
 from mfopt_plugins.method.kept import Kept, array, count, fields, flag, many
-from mfopt_plugins.method.observations import Observations
-from mfopt_plugins.strategies.base.avoid import apart
+from mfopt_plugins.method.observations import Observations, apart
 
 _TRIES = 1000  # draws for a point that was not queried before, on a finite set
 _CHOICE = 30  # draws among which the point least likely to fail is chosen

@@ -8,6 +8,9 @@ is wrong, it gains nothing at all. So the target is asked by turns
     elsewhere, at the maximum of φ under models that are less sure of what they have learnt (hooks.DoubtsFit), and with
     β multiplied by 4, up to three times, until it promises something.
 
+With one fidelity there is no refinement where that mean promises less than SETTLED of the spread: the last query of the
+capital is one.
+
 A refinement that gains nothing calls for more queries elsewhere before the next: one, two, four... with one fidelity.
 With several the cheap ones look, CHEAP times at first; a target query elsewhere ends the look.
 """

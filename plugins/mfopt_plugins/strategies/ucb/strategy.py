@@ -41,7 +41,7 @@ from mfopt_plugins.strategies.base.risk import Risk
 from mfopt_plugins.strategies.base.stall import Turn, find_away, find_turn
 from mfopt_plugins.strategies.ucb.affine import Affine
 from mfopt_plugins.strategies.ucb.departures import Departures
-from mfopt_plugins.strategies.ucb.doubt import FACTOR, STEPS, Doubt, settled
+from mfopt_plugins.strategies.ucb.doubt import FACTOR, SETTLED, STEPS, Doubt, settled
 from mfopt_plugins.strategies.ucb.hedge import ALONE, Hedge
 from mfopt_plugins.strategies.ucb.options import UCBOptions
 from mfopt_plugins.strategies.ucb.schedule import CALM, Constants, Given, Practical, Schedule, Share, Theory
@@ -90,6 +90,7 @@ class _Terms(UCBOptions, Cycle):
     _doubt: Doubt | None
     _hedge: Hedge | None
     _weighs: bool  # whether a value's worth decides about the fidelity
+    _settled: float  # of the spread: gains below it are refinements
 
     def _bounding_positions(self) -> list[int]:
         """The positions whose bounds make φ."""
@@ -176,7 +177,7 @@ class _Learner(_Terms):
         self._checks = ZetaChecks(self._schedule.zeta, self._models, self._design, self._affine, rules.contradictions)
         self._softener = Softener(find_judge(problem, used) if rules.softened and free else None)
         self._risk = Risk(self._failures, self._observations, self._costs)
-        self._doubt = Doubt() if rules.doubt else None
+        self._doubt, self._settled = Doubt() if rules.doubt else None, settled(len(used))
         self._share = Share(rules.share if self._weighs else 0.0, self._costs, self._observations)
         self._hedge = Hedge(problem, self._models) if rules.hedged and self._weighs else None
 
@@ -270,18 +271,13 @@ class UCBStrategy(_Learner):
         if probed is not None:
             choice = self._terms_at(probed, turn.beta).at(self._top, "a cheaper query did not fail here")
             return self._suggest("after a probe", turn, choice)
-        if failing and self._weighs and self._has_only_failed():
+        if failing and self._weighs and self._risk.has_only_failed:
             return self._design.another(self._top, view, pending, "every target query has failed so far")
         with self._models.hallucinate(pending):
             kind, turn, choice = self._decide(turn)
             if failing:
                 kind, turn, choice = self._beware(kind, turn, choice)
         return self._suggest(kind, turn, choice)
-
-    def _has_only_failed(self) -> bool:
-        """Whether target queries have failed and none has worked: the bound knows no better place for the next one."""
-        failed = any(k == self._top for _, k in self._observations.failures())
-        return failed and self._observations.counts[self._top] == 0
 
     def _explores_noise(self) -> bool:
         """Whether values are noisy where φ is the target's own bound, which then never settles, so that none doubts it.
@@ -322,9 +318,13 @@ class UCBStrategy(_Learner):
             bound = self._bound(self._bounding_positions(), 0.0)
             return "last target query", turn, self._ask_target(bound, turn, text, CAUTION)
         if doubt is not None and kind == "ucb":
-            doubt.refine(incumbent(self._models, ()) or 0.0, self._spread(), self._costs)
+            best = incumbent(self._models, ()) or 0.0
+            doubt.refine(best, self._spread(), self._costs)
             text = "the bounds promise next to nothing: refine where the target's mean is best"
-            return "refinement", turn, self._ask_target(self._bound([self._top], 0.0), turn, text)
+            refined = self._ask_target(self._bound([self._top], 0.0), turn, text)
+            if self._top > 0 or float(refined.mean[0]) - best > SETTLED * self._spread():
+                return "refinement", turn, refined
+            return "doubt", *self._look_elsewhere(turn)  # with one fidelity the best is known well enough
         return kind, turn, choice
 
     def _break_stall(self, turn: _Turn) -> _Choice | None:
@@ -447,4 +447,4 @@ class UCBStrategy(_Learner):
     def _is_settled(self, choice: _Choice) -> bool:
         """Whether the bounds promise no more than a refinement of the best target value."""
         best = incumbent(self._models, ())  # where values are noisy the largest is mostly luck
-        return best is not None and float(np.min(choice.phi)) - best <= settled(len(self._used)) * self._spread()
+        return best is not None and float(np.min(choice.phi)) - best <= self._settled * self._spread()
