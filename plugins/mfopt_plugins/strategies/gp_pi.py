@@ -27,8 +27,8 @@ class GPPI(ImprovementStrategy):
 
     Differences from the literature: ξ is relative, so that the unit of the values does not matter; while values bring
     no improvement every second query asks for a larger one, 4, 16 and then 64 ξ, since the model may be wrong, and
-    after five of them two of four go into a gap or are crossed (base/stall.py); the points of the initial design lie
-    apart; y*, pending queries and the logarithm as in gp-ei.
+    after five of them two of four go into a gap or are crossed (base/stall.py); y*, pending queries and the logarithm
+    as in gp-ei.
     """
 
     kind = "probability of improvement"
@@ -44,9 +44,6 @@ class GPPI(ImprovementStrategy):
     def prefer_surrogate(self, fidelities: int) -> str:
         """Matérn-5/2 for users who name none: a rougher process leaves the surroundings of the incumbent sooner."""
         return "matern" if self.mode == "practical" else "se"
-
-    def _spreads_design(self) -> bool:
-        return self.mode == "practical"
 
     def _choose(self, view: View, pending: Sequence[Query]) -> Suggestion:
         if self.mode == "practical" and self._models.is_noiseless(0):

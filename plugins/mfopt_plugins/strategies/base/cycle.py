@@ -112,10 +112,6 @@ class Cycle(ABC):
         """Whether that target query goes to the best point of the cheapest fidelity."""
         return False
 
-    def _spreads_design(self) -> bool:
-        """Whether the points of the initial design lie apart as far as chance allows."""
-        return False
-
     def _needs_values(self) -> bool:
         """Whether the method cannot choose before a value is known."""
         return True
@@ -153,7 +149,6 @@ class Cycle(ABC):
             cheap=self._starts_cheap(),
             promoted=self._promotes(),
             distinct=manner.distinct,
-            spread=self._spreads_design(),
         )
         self._search = Search(problem, self._models, self._failures, manner.distinct)
 

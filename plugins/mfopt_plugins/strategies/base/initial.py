@@ -13,20 +13,18 @@ from mfopt.protocols import SAME, Array, BoolArray, Problem, Query, Record, Sugg
 from mfopt.run.reason import Reason
 from mfopt_plugins.method.design import cheap_counts, initial_counts, initial_point
 from mfopt_plugins.method.failures import FailureModel
-from mfopt_plugins.method.gaps import measure_gaps
 from mfopt_plugins.method.kept import Kept, array, count, fields, flag, many
 from mfopt_plugins.method.observations import Observations, apart
 
 _TRIES = 1000  # draws for a point that was not queried before, on a finite set
 _CHOICE = 30  # draws among which the point least likely to fail is chosen
-_SPREAD = 10  # draws among which the point farthest from the others is chosen
 
 
 class InitialDesign(Kept):
     """Uniform points for the fidelities in use, by position k; values that nobody asked for take the place of some.
 
     `costs`, by position, may change: `reconsider` is called when they have. `distinct`: no two points of a box are near
-    copies; `spread`: they lie apart as far as chance allows.
+    copies.
     `complete` is True once no query of it is left, whatever the capital pays for.
     """
 
@@ -48,7 +46,6 @@ class InitialDesign(Kept):
         cheap: bool,
         promoted: bool,
         distinct: bool,
-        spread: bool,
     ) -> None:
         self._domain, self._seed = problem.domain, problem.seed
         self._used = observations.used
@@ -57,7 +54,7 @@ class InitialDesign(Kept):
         self._failures = failures
         self._capital, self._initial_capital, self._cheap = problem.capital, initial_capital, cheap
         self._promoted = promoted and cheap and initial_capital is None
-        self._distinct, self._spread = distinct, spread
+        self._distinct = distinct
         self._counts = self._count_points()
         self._drawn = [0] * len(self._used)
         self._issued: list[list[Array]] = [[] for _ in self._used]
@@ -147,7 +144,7 @@ class InitialDesign(Kept):
         """
         drawn = self._draw_fresh(k, pending)
         if drawn is None or self._observations.failed == 0:
-            return self._draw_spread(drawn, k, pending) if drawn is not None and self._spread else drawn
+            return drawn
         best, least = drawn, inf
         for _ in range(_CHOICE):
             excess = float(self._failures.excess(drawn[0][None], [k])[0, 0])
@@ -159,15 +156,6 @@ class InitialDesign(Kept):
             if drawn is None:
                 break
         return best
-
-    def _draw_spread(self, first: tuple[Array, int], k: int, pending: Sequence[Query]) -> tuple[Array, int]:
-        """Of this draw and a few more the one that lies farthest from all that was asked at position k."""
-        others = (self._draw_fresh(k, pending) for _ in range(_SPREAD - 1))
-        draws = [first, *(drawn for drawn in others if drawn is not None)]
-        gaps = measure_gaps(
-            self._domain, np.array([u for u, _ in draws]), self._observations.queried_points(k, pending)
-        )
-        return draws[int(np.argmax(gaps))]
 
     def _draw_away(self, k: int, pending: Sequence[Query]) -> tuple[Array, int] | None:
         """A uniform point for position k far from all that was asked there; None when a finite set has no fresh one."""

@@ -227,9 +227,6 @@ class _Learner(_Terms):
     def _promotes(self) -> bool:
         return self._manner.promoted
 
-    def _spreads_design(self) -> bool:
-        return self._manner.doubt and self._top == 0
-
     def _learn(self, view: View) -> None:
         if max(self._observations.counts) >= self._softener.due_at and self._softener.judge(
             self._observations, view.rng
