@@ -2,7 +2,7 @@
 
     python stuck.py                     # 20 seeds of every method on every problem; about 5 minutes
     python stuck.py --problems Forrester,Branin   # the others keep what is known of them
-    python stuck.py --seeds 500-509 --methods gp-ucb    # look only
+    python stuck.py --seeds 700-709 --methods gp-ucb    # look only
 
 A seed counts as stuck if it ends worse than the median of random search with as many evaluations. All functions are
 maximised; mf-gp-ucb with one fidelity is gp-ucb. What was found is kept in stuck.json and written into RESULTS.md,
@@ -30,7 +30,7 @@ from tools.pages import ROOT, write_section
 
 FILE = Path(__file__).with_suffix(".json")
 METHODS = ("gp-ucb", "gp-pi")
-SEEDS = "600-619"
+SEEDS = "660-679"
 SHEKEL_A = np.array([[4, 4, 4, 4], [1, 1, 1, 1], [8, 8, 8, 8], [6, 6, 6, 6], [3, 7, 3, 7]], dtype=float)
 SHEKEL_C = np.array([0.1, 0.2, 0.2, 0.4, 0.4])
 

@@ -20,7 +20,8 @@ class FiniteSet:
     """X = {x_1, ..., x_N}, given as an array (N, d), nested lists, N values (d = 1), or a DataFrame.
 
     names   of the columns: x0, x1, ..., or a DataFrame's own, unless given
-    log     True, False, or one of them per column: a log scale for positive numbers; True leaves categories alone
+    log     True, False, one of them per column, or the names of some: a log scale for positive numbers; True leaves
+            categories alone
 
     Repeated rows are one point, whose index is that of the first of them. A column of numbers is scaled to [0, 1] by
     its own smallest and largest value; a constant one becomes 0.5. Values are compared exactly. Candidates
@@ -31,7 +32,10 @@ class FiniteSet:
     """
 
     def __init__(
-        self, points: object, names: Sequence[str] | None = None, log: bool | Sequence[bool] | None = None
+        self,
+        points: object,
+        names: Sequence[str] | None = None,
+        log: bool | Sequence[bool] | Sequence[str] | None = None,
     ) -> None:
         table = points if isinstance(points, Table) else read_table(points, names)
         values = table.values
@@ -197,8 +201,13 @@ def _as_logs(given: object, table: Table) -> list[bool]:
     numbers = [choices is None for choices in table.choices]
     if not isinstance(given, list | tuple | np.ndarray):
         return [check_log(False if given is None else given) and number for number in numbers]
+    if len(given) and all(isinstance(one, str) for one in given):
+        for name in given:
+            if name not in table.names:
+                raise InputError(f"log must name columns of {list(table.names)}, got {show(name)}")
+        given = [name in given for name in table.names]
     if len(given) != d:
-        raise InputError(f"log must be True, False or {d} of them, one per column, got {show(given)}")
+        raise InputError(f"log must be True, False, {d} of them, one per column, or names, got {show(given)}")
     logs = [check_log(one) for one in given]
     for name, log, number in zip(table.names, logs, numbers, strict=True):
         if log and not number:

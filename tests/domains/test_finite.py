@@ -197,7 +197,7 @@ def test_categories_are_coordinates_of_their_own_in_order_of_appearance():
 
 
 def test_a_log_scale_makes_equal_ratios_equal_distances():
-    for log in (True, [False, True, False]):
+    for log in (True, [False, True, False], ["x1"]):
         domain = FiniteSet([[1, 1.0, "a"], [2, 10.0, "b"], [3, 100.0, "a"]], log=log)
         assert domain.points[:, 1] == pytest.approx([0.0, 0.5, 1.0])
     assert domain.points[:, 0].tolist() == [0.0, 0.5, 1.0]
@@ -206,6 +206,10 @@ def test_a_log_scale_makes_equal_ratios_equal_distances():
             FiniteSet([[1, 1.0, "a"], [2, 10.0, "b"]], log=bad)
     with pytest.raises(InputError, match=r"a log scale needs lo > 0 .* for x0"):
         FiniteSet([[0.0], [1.0]], log=True)
+    with pytest.raises(InputError, match=r"log must name columns of \['rate', 'kind'\], got 'ratt'"):
+        FiniteSet([[1.0, "a"], [2.0, "b"]], names=["rate", "kind"], log=["ratt"])
+    with pytest.raises(InputError, match="holds no numbers, got True for kind"):
+        FiniteSet([[1.0, "a"], [2.0, "b"]], names=["rate", "kind"], log=["kind"])
 
 
 def test_numbers_are_what_they_were():

@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from mfopt.hooks import SnapsPoints, blocks_of, place, row_keys
 from mfopt.protocols import Array, Block, BoolArray, Domain
-from mfopt_plugins.maximisers.moves import Pairs, step
+from mfopt_plugins.maximisers.moves import Pairs, find_wakes, step
 
 FEW = 16  # an ordered parameter with at most so many values is listed
 COMBINATIONS = 64  # of listed values: where there are no more, all of them are tried
@@ -225,7 +225,8 @@ class Grid:
         blocks = self.listed + self.rounded + self.real
         values = [self._values(v, block)[0] for block in blocks]
         if self._pairs is None:
-            self._pairs = Pairs(blocks, [len(each) for each in values], self.domain.dim)
+            wakes = find_wakes(blocks, self._conditional, self.scattered[:_PROBES], self.rests)
+            self._pairs = Pairs(blocks, [len(each) for each in values], self.domain.dim, wakes)
         return self._pairs.change(v, values, most, turn)
 
     def _values(self, v: Array, block: Block) -> Array:

@@ -32,7 +32,9 @@ from mfopt_plugins.maximisers.polish import CLOSER, ROUNDS, Function, as_functio
 
 _ROUNDS = 12  # of step 2, at most
 _FAR = 0.5  # in some coordinate: between starts that are far apart
-_LINE, _FINE_LINE = np.linspace(0.0, 1.0, 7), np.linspace(0.0, 1.0, 33)  # places of a number that are looked at
+_LINE = np.linspace(0.0, 1.0, 7)  # places of a number that are looked at
+_ENDS = np.array([0.003, 0.012])  # two tops next to an end may be close together
+_FINE_LINE = np.sort(np.concatenate([np.linspace(0.0, 1.0, 33), _ENDS, 1.0 - _ENDS]))
 _SLIDES = 2  # points that are moved along the boundary of X
 _NEAR = 600  # candidates from which starts are chosen that need not be far apart
 _BEST = 1000  # candidates that are looked at: to start from, and to lend values to parameters at rest

@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from mfopt.protocols import Array, Block
+from mfopt.protocols import Array, Block, BoolArray
 
 _SEED = 0
 
 
 class Pairs:
-    """Changes of two of these parameters at once, in random order; of each there are as many changes as in `counts`."""
+    """Changes of two of these parameters at once, in random order; of each there are as many changes as in `counts`.
 
-    def __init__(self, blocks: Sequence[Block], counts: Sequence[int], dim: int) -> None:
+    First come those of a parameter and another that it wakes (`wakes[i, j]`: the i-th wakes the j-th), which has had no
+    reason to be where it is.
+    """
+
+    def __init__(self, blocks: Sequence[Block], counts: Sequence[int], dim: int, wakes: BoolArray) -> None:
         self._blocks = blocks
         owner = np.repeat(np.arange(len(blocks)), counts)
         one, other = np.triu_indices(len(owner), 1)
         apart = np.random.default_rng(_SEED).permutation(np.flatnonzero(owner[one] != owner[other]))
+        linked = (wakes | wakes.T)[owner[one[apart]], owner[other[apart]]]
+        apart = np.concatenate([apart[linked], apart[~linked]])
         self._one, self._other = one[apart], other[apart]
         self._changed = np.zeros((len(owner), dim), dtype=np.bool_)  # the columns that each change is about
         for row, k in zip(self._changed, owner.tolist(), strict=True):
@@ -34,6 +40,21 @@ class Pairs:
         start = turn % max(1, len(self._one) // most) * most
         first, second = self._one[start : start + most], self._other[start : start + most]
         return np.asarray(np.where(self._changed[second], rows[second], rows[first]))
+
+
+def find_wakes(
+    blocks: Sequence[Block], conditional: Sequence[Block], probes: Array, rests: Callable[[Array], BoolArray]
+) -> BoolArray:
+    """Which of these parameters decide whether others are at rest, (number, number), as the probes show."""
+    wakes = np.zeros((len(blocks), len(blocks)), dtype=np.bool_)
+    if not conditional:
+        return wakes
+    rng, columns, resting = np.random.default_rng(_SEED), [blocks.index(block) for block in conditional], rests(probes)
+    for i, block in enumerate(blocks):
+        shuffled = probes.copy()
+        shuffled[:, block.coordinates] = rng.permutation(probes[:, block.coordinates])
+        wakes[i, columns] = (rests(shuffled) != resting).any(axis=0)
+    return wakes
 
 
 def step(v: Array, columns: Sequence[int], values: Sequence[Array]) -> Array:

@@ -10,7 +10,8 @@ what is saved is left to it. Fidelities above the second start without data, as 
 A method that couples the fidelities and sees to the target itself needs less: `cheap_counts` spends λ_M at the cheapest
 fidelity, on 10 d points at most, and adds one target query, which tells how the two compare.
 
-The i-th point of a fidelity depends on the seed, the fidelity and i only: strategies that share a seed share points.
+The i-th point of a fidelity depends on the seed, the fidelity and i only: strategies that share a seed share points,
+but for near-copies of others, in whose place models have the next one drawn.
 """
 
 from __future__ import annotations

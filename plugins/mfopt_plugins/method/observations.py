@@ -25,6 +25,7 @@ from mfopt_plugins.method.outliers import Outliers
 from mfopt_plugins.method.softening import AsinhSoftening
 
 AGREE = 1e-4  # of the spread: values at the same point that differ by more disagree
+APART = 0.01  # see `apart`
 GROWTH = 0.1  # of the values of a fidelity, before its outliers are seen anew
 RECENT = 10  # a failed point is avoided until so many outcomes were told after it
 
@@ -375,3 +376,12 @@ class Observations(Told):
         if self._points is None or outcomes < len(self._points):
             return False
         return bool(self.finished_rows(k, pending).all())
+
+
+def apart(count: int) -> float:
+    """How far, in unit coordinates, a query keeps from the `count` pending ones of a noiseless fidelity.
+
+    Values that are told later may call for a closer look; before they are known, one query near a point is enough. The
+    more are pending, the less each keeps free, so that there is always room.
+    """
+    return min(APART, 10 * APART / (1 + count))

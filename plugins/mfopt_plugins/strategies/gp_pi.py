@@ -10,7 +10,7 @@ from mfopt.protocols import Acquisition, Array, Model, Query, Suggestion, View
 from mfopt_plugins.method.improvement import ProbabilityOfImprovement
 from mfopt_plugins.strategies.base.improvement import ImprovementStrategy, improvement_reason
 from mfopt_plugins.strategies.base.manner import Mode, check_initial_capital, find_manner
-from mfopt_plugins.strategies.base.stall import Turn, count_in_vain, find_gap, find_turn
+from mfopt_plugins.strategies.base.stall import Turn, count_in_vain, find_away, find_turn
 from mfopt_plugins.strategies.ucb.doubt import FACTOR, STEPS
 
 
@@ -27,7 +27,8 @@ class GPPI(ImprovementStrategy):
 
     Differences from the literature: ξ is relative, so that the unit of the values does not matter; while values bring
     no improvement every second query asks for a larger one, 4, 16 and then 64 ξ, since the model may be wrong, and
-    after five of them every fourth goes into a gap (base/stall.py); y*, pending queries and the logarithm as in gp-ei.
+    after five of them two of four go into a gap or are crossed (base/stall.py); y*, pending queries and the logarithm
+    as in gp-ei.
     """
 
     kind = "probability of improvement"
@@ -47,14 +48,14 @@ class GPPI(ImprovementStrategy):
     def _choose(self, view: View, pending: Sequence[Query]) -> Suggestion:
         if self.mode == "practical" and self._models.is_noiseless(0):
             values, unit = self._observations.rows(0)[1], self._observations.spread()
-            if find_turn(values, unit, len(pending)) is Turn.GAP:
-                u = find_gap(self._problem.domain, self._observations, self._failures, pending, view.rng)
-                if u is not None:
-                    return self._suggest_gap(u, view, float(values.max()))
+            turn, domain = find_turn(values, unit, len(pending)), self._problem.domain
+            if turn in (Turn.GAP, Turn.CROSSED):
+                found = find_away(turn, domain, self._observations, self._failures, pending, view.rng)
+                if found is not None:
+                    return self._break_stall(*found, view, float(values.max()))
         return super()._choose(view, pending)
 
-    def _suggest_gap(self, u: Array, view: View, best: float) -> Suggestion:
-        text = "values bring no gain: far from all of them"
+    def _break_stall(self, u: Array, text: str, view: View, best: float) -> Suggestion:
         reason = improvement_reason("stall", text, 0, view.t, best, float("nan"), self._models, u)
         return Suggestion(u, self._used[0], reason)
 

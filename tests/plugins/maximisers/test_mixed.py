@@ -189,3 +189,21 @@ def test_a_search_moves_only_numbers_that_count():
     )
     assert [np.flatnonzero(row).tolist() for row in grid.movable(u, relaxed=False)] == [[3], [3, 7]]
     assert [np.flatnonzero(row).tolist() for row in grid.movable(u, relaxed=True)] == [[3, 5, 6], [3, 5, 6, 7]]
+
+
+def test_pairs_begin_with_a_parameter_and_what_it_wakes():
+    space = mfopt.Space(
+        {
+            "a": mfopt.Ordinal(list(range(12))),
+            "b": mfopt.Ordinal(list(range(12))),
+            "kind": ["p", "q"],
+            "of_q": mfopt.Integer(1, 300, when={"kind": "q"}),
+        }
+    )
+    grid = Grid(space)
+    v = grid.fill(space.sample(1, np.random.default_rng(0)), space.sample(50, np.random.default_rng(1)))
+    moved = grid.point(grid.switch_pairs(v, 20, 0))
+    named = [space.params(x) for x in space.decode(moved)]
+    before = space.params(space.decode(grid.point(v))[0])
+    assert {(one["a"], one["b"]) for one in named} == {(before["a"], before["b"])}
+    assert len({one.get("of_q") for one in named}) > 5

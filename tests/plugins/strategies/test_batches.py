@@ -26,6 +26,11 @@ def rough(u):
     return bowl(u) + float(np.sin(1e4 * u.sum()))
 
 
+def assert_apart(points, trials, near):
+    for (u, one), (v, other) in combinations(zip(points, trials, strict=True), 2):
+        assert one.fidelity != other.fidelity or np.abs(u - v).max() > near
+
+
 @pytest.mark.parametrize("function", [bowl, rough])
 @pytest.mark.parametrize("name", DOMAINS)
 @pytest.mark.parametrize("costs", [[1.0], [1.0, 5.0]])
@@ -35,7 +40,24 @@ def test_a_batch_holds_no_near_copies_at_one_fidelity(strategy, costs, name, fun
     for _ in range(4):
         trials = opt.ask(8)
         points = opt.domain.encode(np.array([trial.x for trial in trials]))
-        for (u, one), (v, other) in combinations(zip(points, trials, strict=True), 2):
-            assert one.fidelity != other.fidelity or np.abs(u - v).max() > NEAR
+        assert_apart(points, trials, NEAR)
         for u, trial in zip(points, trials, strict=True):
             opt.tell(trial, function(u) + 0.1 * (len(costs) - 1 - trial.fidelity) * u[0])
+
+
+@pytest.mark.parametrize(("dim", "seed"), [(1, 0), (2, 1), (2, 2), (2, 3)])
+def test_a_batch_stays_apart_where_another_point_calls_for_another_fidelity(dim, seed):
+    opt = mfopt.Optimizer([(0, 1)] * dim, [1.0, 10.0], capital=300, rng=seed)
+    while not opt.done:
+        trials = opt.ask(8)
+        assert_apart([trial.x for trial in trials], trials, 0.009)
+        for trial in trials:
+            y = -((trial.x - 0.3) ** 2).sum() * (1.0 if trial.fidelity else 0.9)
+            opt.tell(trial, float(y) + 0.05 * np.sin(20 * trial.x[0]))
+
+
+@pytest.mark.parametrize("dim", [1, 2])
+def test_the_initial_design_holds_no_near_copies(dim):
+    for seed in range(20):
+        trials = mfopt.Optimizer([(0, 1)] * dim, [1.0, 10.0], capital=300, rng=seed).ask(8)
+        assert_apart([trial.x for trial in trials], trials, 0.009)

@@ -46,13 +46,12 @@ from mfopt.run.reason import Reason
 from mfopt_plugins.method.failures import FailureModel
 from mfopt_plugins.method.kept import many, mapping, positive
 from mfopt_plugins.method.models import Clock, FidelityModels
-from mfopt_plugins.method.observations import Observations
+from mfopt_plugins.method.observations import Observations, apart
 from mfopt_plugins.strategies.base.avoid import Avoiding, find_elsewhere
 from mfopt_plugins.strategies.base.initial import InitialDesign
 from mfopt_plugins.strategies.base.manner import PRACTICAL, Manner
 from mfopt_plugins.surrogates.arithmetic import arithmetic
 
-APART = 0.01  # see _apart
 SAMPLE = 64  # points of X at which the range of an acquisition is looked at
 
 
@@ -149,6 +148,7 @@ class Cycle(ABC):
             initial_capital,
             cheap=self._starts_cheap(),
             promoted=self._promotes(),
+            distinct=manner.distinct,
         )
         self._search = Search(problem, self._models, self._failures, manner.distinct)
 
@@ -394,7 +394,7 @@ class Search:
         if self._points is not None or not self._spreads(k):
             return False
         waiting = self._observations.pending_points(k, pending)
-        return bool((np.abs(waiting - u).max(axis=1) < _apart(len(waiting))).any())
+        return bool((np.abs(waiting - u).max(axis=1) < apart(len(waiting))).any())
 
     def find_fresh(self, acquisition: Acquisition, u: Array, k: int, view: View, pending: Sequence[Query]) -> Array:
         """A good point of a box near u that is neither known nor nearly pending at position k; u on a finite set."""
@@ -402,7 +402,7 @@ class Search:
             return u
         waiting = self._observations.pending_points(k, pending)
         taken = self._observations.queried_points(k)
-        reach = np.concatenate([np.full(len(taken), SAME), np.full(len(waiting), _apart(len(waiting)))])
+        reach = np.concatenate([np.full(len(taken), SAME), np.full(len(waiting), apart(len(waiting)))])
         return find_elsewhere(acquisition, self._domain, u, np.vstack([taken, waiting]), reach, view.rng)
 
     def _find_avoided(self, k: int, pending: Sequence[Query]) -> BoolArray:
@@ -436,12 +436,3 @@ def incumbent(models: FidelityModels, pending: Sequence[Query]) -> float | None:
     if waiting:
         best = max(best, float(models.models[top].posterior(np.array(waiting))[0].max()))
     return best
-
-
-def _apart(count: int) -> float:
-    """How far, in unit coordinates, a query keeps from the `count` pending ones of a noiseless fidelity.
-
-    Values that are told later may call for a closer look; before they are known, one query near a point is enough. The
-    more are pending, the less each keeps free, so that there is always room.
-    """
-    return min(APART, 10 * APART / (1 + count))

@@ -9,12 +9,12 @@ import numpy as np
 
 from mfopt.errors import Exhausted
 from mfopt.hooks import blocks_of
-from mfopt.protocols import Array, BoolArray, Problem, Query, Record, Suggestion, View
+from mfopt.protocols import SAME, Array, BoolArray, Problem, Query, Record, Suggestion, View
 from mfopt.run.reason import Reason
 from mfopt_plugins.method.design import cheap_counts, initial_counts, initial_point
 from mfopt_plugins.method.failures import FailureModel
 from mfopt_plugins.method.kept import Kept, array, count, fields, flag, many
-from mfopt_plugins.method.observations import Observations
+from mfopt_plugins.method.observations import Observations, apart
 
 _TRIES = 1000  # draws for a point that was not queried before, on a finite set
 _CHOICE = 30  # draws among which the point least likely to fail is chosen
@@ -23,7 +23,8 @@ _CHOICE = 30  # draws among which the point least likely to fail is chosen
 class InitialDesign(Kept):
     """Uniform points for the fidelities in use, by position k; values that nobody asked for take the place of some.
 
-    `costs`, by position, may change: `reconsider` is called when they have.
+    `costs`, by position, may change: `reconsider` is called when they have. `distinct`: no two points of a box are near
+    copies.
     `complete` is True once no query of it is left, whatever the capital pays for.
     """
 
@@ -44,6 +45,7 @@ class InitialDesign(Kept):
         initial_capital: float | None,
         cheap: bool,
         promoted: bool,
+        distinct: bool,
     ) -> None:
         self._domain, self._seed = problem.domain, problem.seed
         self._used = observations.used
@@ -52,6 +54,7 @@ class InitialDesign(Kept):
         self._failures = failures
         self._capital, self._initial_capital, self._cheap = problem.capital, initial_capital, cheap
         self._promoted = promoted and cheap and initial_capital is None
+        self._distinct = distinct
         self._counts = self._count_points()
         self._drawn = [0] * len(self._used)
         self._issued: list[list[Array]] = [[] for _ in self._used]
@@ -163,15 +166,23 @@ class InitialDesign(Kept):
         return max(draws, key=lambda drawn: float(np.abs(asked - drawn[0]).max(axis=1).min()), default=None)
 
     def _draw_fresh(self, k: int, pending: Sequence[Query]) -> tuple[Array, int] | None:
-        """The next uniform point for position k, on a finite set one that needs a query."""
+        """The next uniform point for position k, on a finite set one that needs a query, elsewhere none that nearly
+        copies another, if X has room.
+        """
         observations = self._observations
         finite = self._domain.points is not None
         taken = self._taken_rows(k, pending) if finite else np.empty(0, dtype=np.bool_)
-        for _ in range(_TRIES):
+        others = observations.queried_points(k, pending)
+        for tried in range(_TRIES):
             i = self._drawn[k]
             u = self._point(k, i)
             self._drawn[k] += 1
-            if not (taken[observations.rows_of([u])[0]] if finite else observations.is_taken(u, k, pending)):
+            if finite:
+                fresh = not taken[observations.rows_of([u])[0]]
+            else:
+                reach = apart(len(others)) if self._distinct and tried < _CHOICE else SAME
+                fresh = not (np.abs(others - u).max(axis=1) <= reach).any()
+            if fresh:
                 return u, i
         return None
 

@@ -50,6 +50,12 @@ class Risk(Kept):
         lost = sum(self._costs[k] for u, k in failed if self._observations.same(dared, u).any())
         return lost <= DARED * spent
 
+    @property
+    def has_only_failed(self) -> bool:
+        """Whether target queries have failed and none has worked: the bound knows no better place for the next one."""
+        failed = any(k == self._top for _, k in self._observations.failures())
+        return failed and self._observations.counts[self._top] == 0
+
     def dares(self, u: Array, gain: float, least: float) -> bool:
         """Whether the gain that u promises, times its chance to work at the target, is far more than `least`.
 

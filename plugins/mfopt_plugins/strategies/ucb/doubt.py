@@ -1,12 +1,15 @@
 """Doubt: what to ask where the bounds promise nothing; not in the paper, measured in benchmarks/experiments.md.
 
-Where φ(x_t) exceeds the best target value by at most SETTLED of the spread, the bounds say that nothing is left to
-find. If they are right, a target query at x_t gains next to nothing; if one of them is wrong, it gains nothing at all.
-So the target is asked by turns
+Where φ(x_t) exceeds the best target value by at most SETTLED of the spread (with one fidelity by a little more), the
+bounds say that nothing is left to find. If they are right, a target query at x_t gains next to nothing; if one of them
+is wrong, it gains nothing at all. So the target is asked by turns
 
     to refine, where its own mean is best, and
     elsewhere, at the maximum of φ under models that are less sure of what they have learnt (hooks.DoubtsFit), and with
     β multiplied by 4, up to three times, until it promises something.
+
+With one fidelity there is no refinement where that mean promises less than SETTLED of the spread: the last query of the
+capital is one.
 
 A refinement that gains nothing calls for more queries elsewhere before the next: one, two, four... with one fidelity.
 With several the cheap ones look, CHEAP times at first; a target query elsewhere ends the look.
@@ -20,9 +23,15 @@ from dataclasses import dataclass
 from mfopt_plugins.method.kept import Kept, count, fields, maybe, number
 
 SETTLED = 1e-4  # of the spread: gains below it are refinements
+_ALONE = 3e-3  # the same for one fidelity, whose looks cost as much as refinements: those that gain little can wait
 FACTOR, STEPS = 4.0, 3  # by which doubt raises β, and how often at most
 CHEAP = 10  # queries elsewhere before the next refinement, with several fidelities
 DOUBLED = 4  # how often that number is doubled at most: every row makes all later asks slower
+
+
+def settled(fidelities: int) -> float:
+    """The part of the spread below which gains are refinements."""
+    return SETTLED if fidelities > 1 else _ALONE
 
 
 @dataclass
@@ -40,7 +49,7 @@ class Doubt(Kept):
 
         With several fidelities these cost no more than the refinement where they are the cheapest.
         """
-        gained = self._before is None or best - self._before > SETTLED * spread
+        gained = self._before is None or best - self._before > settled(len(costs)) * spread
         self._vain = 0 if gained else self._vain + 1
         self._before = best
         if len(costs) == 1:

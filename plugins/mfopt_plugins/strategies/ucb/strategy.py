@@ -38,10 +38,10 @@ from mfopt_plugins.method.upper_bound import PlainBound
 from mfopt_plugins.strategies.base.avoid import CAUTION
 from mfopt_plugins.strategies.base.cycle import Cycle, Part, incumbent
 from mfopt_plugins.strategies.base.risk import Risk
-from mfopt_plugins.strategies.base.stall import Turn, find_gap, find_turn
+from mfopt_plugins.strategies.base.stall import Turn, find_away, find_turn
 from mfopt_plugins.strategies.ucb.affine import Affine
 from mfopt_plugins.strategies.ucb.departures import Departures
-from mfopt_plugins.strategies.ucb.doubt import FACTOR, SETTLED, STEPS, Doubt
+from mfopt_plugins.strategies.ucb.doubt import FACTOR, SETTLED, STEPS, Doubt, settled
 from mfopt_plugins.strategies.ucb.hedge import ALONE, Hedge
 from mfopt_plugins.strategies.ucb.options import UCBOptions
 from mfopt_plugins.strategies.ucb.schedule import CALM, Constants, Given, Practical, Schedule, Share, Theory
@@ -90,6 +90,7 @@ class _Terms(UCBOptions, Cycle):
     _doubt: Doubt | None
     _hedge: Hedge | None
     _weighs: bool  # whether a value's worth decides about the fidelity
+    _settled: float  # of the spread: gains below it are refinements
 
     def _bounding_positions(self) -> list[int]:
         """The positions whose bounds make φ."""
@@ -176,7 +177,7 @@ class _Learner(_Terms):
         self._checks = ZetaChecks(self._schedule.zeta, self._models, self._design, self._affine, rules.contradictions)
         self._softener = Softener(find_judge(problem, used) if rules.softened and free else None)
         self._risk = Risk(self._failures, self._observations, self._costs)
-        self._doubt = Doubt() if rules.doubt else None
+        self._doubt, self._settled = Doubt() if rules.doubt else None, settled(len(used))
         self._share = Share(rules.share if self._weighs else 0.0, self._costs, self._observations)
         self._hedge = Hedge(problem, self._models) if rules.hedged and self._weighs else None
 
@@ -267,18 +268,13 @@ class UCBStrategy(_Learner):
         if probed is not None:
             choice = self._terms_at(probed, turn.beta).at(self._top, "a cheaper query did not fail here")
             return self._suggest("after a probe", turn, choice)
-        if failing and self._weighs and self._has_only_failed():
+        if failing and self._weighs and self._risk.has_only_failed:
             return self._design.another(self._top, view, pending, "every target query has failed so far")
         with self._models.hallucinate(pending):
             kind, turn, choice = self._decide(turn)
             if failing:
                 kind, turn, choice = self._beware(kind, turn, choice)
         return self._suggest(kind, turn, choice)
-
-    def _has_only_failed(self) -> bool:
-        """Whether target queries have failed and none has worked: the bound knows no better place for the next one."""
-        failed = any(k == self._top for _, k in self._observations.failures())
-        return failed and self._observations.counts[self._top] == 0
 
     def _explores_noise(self) -> bool:
         """Whether values are noisy where φ is the target's own bound, which then never settles, so that none doubts it.
@@ -319,9 +315,13 @@ class UCBStrategy(_Learner):
             bound = self._bound(self._bounding_positions(), 0.0)
             return "last target query", turn, self._ask_target(bound, turn, text, CAUTION)
         if doubt is not None and kind == "ucb":
-            doubt.refine(incumbent(self._models, ()) or 0.0, self._spread(), self._costs)
+            best = incumbent(self._models, ()) or 0.0
+            doubt.refine(best, self._spread(), self._costs)
             text = "the bounds promise next to nothing: refine where the target's mean is best"
-            return "refinement", turn, self._ask_target(self._bound([self._top], 0.0), turn, text)
+            refined = self._ask_target(self._bound([self._top], 0.0), turn, text)
+            if self._top > 0 or float(refined.mean[0]) - best > SETTLED * self._spread():
+                return "refinement", turn, refined
+            return "doubt", *self._look_elsewhere(turn)  # with one fidelity the best is known well enough
         return kind, turn, choice
 
     def _break_stall(self, turn: _Turn) -> _Choice | None:
@@ -331,15 +331,12 @@ class UCBStrategy(_Learner):
             return None
         whose = find_turn(self._observations.rows(0)[1], self._spread(), len(turn.pending))
         if whose is Turn.BEST:
-            text = "values bring no gain: where the bound is largest with little exploration"
-            choice = self._ask_target(self._bound([0], CALM * turn.beta), replace(turn, beta=CALM * turn.beta), text)
+            bound, text = self._bound([0], 0.0), "values bring no gain: where the mean is best"
+            choice = self._ask_target(bound, replace(turn, beta=0.0), text)
             if not self._is_settled(choice):
                 return choice
-        if whose is not Turn.OWN:
-            u = find_gap(self._problem.domain, self._observations, self._failures, turn.pending, turn.view.rng)
-            text = "values bring no gain: far from all of them"
-            return None if u is None else self._terms_at(u, turn.beta).at(0, text)
-        return None
+        found = find_away(whose, self._problem.domain, self._observations, self._failures, turn.pending, turn.view.rng)
+        return None if found is None else self._terms_at(found[0], turn.beta).at(0, found[1])
 
     def _beware(self, kind: str, turn: _Turn, choice: _Choice) -> tuple[str, _Turn, _Choice]:
         """The same, or what is better asked before it because evaluations fail (base/risk.py)."""
@@ -363,12 +360,12 @@ class UCBStrategy(_Learner):
         if self._observations.failed > 0 and self._risk.may_dare:
             u, lowered = self._dare(bound, (u, lowered), turn)
         choice = self._choose_fidelity(u, turn)
-        for _ in range(len(self._used)):  # another point may call for another fidelity, and be no better there
-            k = choice.k
+        for left in reversed(range(len(self._used) + 1)):  # another point may call for another fidelity, and be taken
+            k, text = choice.k, choice.text
             if not (self._search.is_crowded(u, k, turn.pending) or self._search.is_needless(u, k, turn.pending)):
                 break
             u = self._search.find_fresh(lowered, u, k, turn.view, turn.pending)
-            choice = self._choose_fidelity(u, turn)
+            choice = self._choose_fidelity(u, turn) if left else self._choose_fidelity(u, turn).at(k, text)
         return choice
 
     def _dare(self, bound: FullAcquisition, safe: tuple[Array, Acquisition], turn: _Turn) -> tuple[Array, Acquisition]:
@@ -447,4 +444,4 @@ class UCBStrategy(_Learner):
     def _is_settled(self, choice: _Choice) -> bool:
         """Whether the bounds promise no more than a refinement of the best target value."""
         best = incumbent(self._models, ())  # where values are noisy the largest is mostly luck
-        return best is not None and float(np.min(choice.phi)) - best <= SETTLED * self._spread()
+        return best is not None and float(np.min(choice.phi)) - best <= self._settled * self._spread()
