@@ -76,6 +76,10 @@ class Hedge:
         self._learnt = 0
         self._alone = self._make()
 
+    def restart(self) -> None:
+        """Compare anew: some of the values that were compared count no more, and the models knew others."""
+        self._scores, self.prefers_alone = [], False
+
     @contextmanager
     def hallucinate(self, points: Array) -> Iterator[None]:
         """Within, the model alone knows all values told, and pending points count as told with its mean there."""

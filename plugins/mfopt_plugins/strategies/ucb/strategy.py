@@ -183,7 +183,9 @@ class _Learner(_Terms):
     def tell(self, record: Record) -> None:
         """Learn the outcome of a query, or data that nobody asked for, in the order told."""
         if self._hedge is not None and record.y is not None and record.fidelity == self._used[-1]:
-            self._hedge.judge(record.u, self._softener.softening.value(record.y))
+            seen = self._observations.see(self._top, record.y)
+            if seen is not None:
+                self._hedge.judge(record.u, seen)
         if record.y is not None and record.fidelity in self._used:
             self._checks.tell(record.u, self._used.index(record.fidelity), record.y, record.asked)
         super().tell(record)
@@ -236,6 +238,8 @@ class _Learner(_Terms):
 
     def _see_anew(self) -> None:
         self._softener.restart()
+        if self._hedge is not None:
+            self._hedge.restart()
         self._learn_anew()
 
     def _learn_anew(self) -> None:
