@@ -64,6 +64,6 @@ def _attributes(one):
         raise TypeError(f"cannot compare {type(one)}")
     attributes = {key: vars(one)[key] for key in sorted(vars(one)) if key not in CACHES}
     if isinstance(one, Told):  # arrays with room for more
-        for name in ("_u", "_y", "_told", "_far"):
+        for name in ("_u", "_y", "_told", "_out"):
             attributes[name] = [rows[:n] for n, rows in zip(one._size, attributes[name], strict=True)]
     return attributes

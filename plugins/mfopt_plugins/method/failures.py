@@ -25,7 +25,7 @@ from mfopt_plugins.method.observations import Observations
 HOPE = 0.5  # deviations of the latent up to which a point may be asked while little was lost
 FEAR = MEAN / np.sqrt(VARIANCE)  # when much was: no more risk than there is before anything is known
 LOST = (0.03, 0.1)  # little and much: the share of all costs that failures took beyond those at random
-TOO_MUCH = 0.1  # up to this share there is no fear where a cheaper fidelity tells whether the target fails
+TOO_MUCH = 0.15  # up to this share there is no fear where a cheaper fidelity tells whether the target fails
 ALIKE = 0.95  # coupling of failures from which a cheaper fidelity tells whether the target fails
 CHEAP = 0.3  # of λ_M: what it may cost
 _START = 2.0  # target queries that count as paid before the first, so that one failure is no large share

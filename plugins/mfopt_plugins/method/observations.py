@@ -4,8 +4,8 @@ The fidelities that a method uses are numbered by position k = 0..K−1, the las
 coordinates. On a finite set a point is one of its rows; on a box two points that differ by at most SAME
 (mfopt/protocols.py) in every coordinate are the same point.
 
-Values far below the rest count as failures, and refuted ones of a cheap fidelity are not seen as they were told
-(outliers.py), nor is anything where the method asks for a softening.
+Outliers count as failures (outliers.py), and values are not seen as they were told where the method asks for a
+softening.
 """
 
 from __future__ import annotations
@@ -19,14 +19,13 @@ import numpy as np
 
 from mfopt.hooks import Rows, Softening
 from mfopt.protocols import SAME, Array, BoolArray, Domain, Query
-from mfopt_plugins.method.kept import count, flag, group, many, mapping, maybe, number
+from mfopt_plugins.method.kept import flag, mapping, maybe
 from mfopt_plugins.method.nearest import NearestRow
 from mfopt_plugins.method.outliers import Outliers
 from mfopt_plugins.method.softening import AsinhSoftening
 
 AGREE = 1e-4  # of the spread: values at the same point that differ by more disagree
 APART = 0.01  # see `apart`
-GROWTH = 0.1  # of the values of a fidelity, before its outliers are seen anew
 RECENT = 10  # a failed point is avoided until so many outcomes were told after it
 
 NEAR, JUMP = 0.02, 0.25  # points so near in unit coordinates hardly differ by so much of the range without noise
@@ -45,14 +44,13 @@ class Told:
         self._u = [np.empty((16, self._dim)) for _ in self.used]
         self._y = [np.empty(16) for _ in self.used]  # as they are seen
         self._told = [np.empty(16) for _ in self.used]
-        self._far = [np.zeros(16, dtype=np.bool_) for _ in self.used]  # values that count as failures
+        self._out = [np.zeros(16, dtype=np.bool_) for _ in self.used]  # values that count as failures
         self._when: list[list[int]] = [[] for _ in self.used]  # outcomes told before
-        self._any_far = False
+        self._any_out = False
         self._outliers = Outliers(len(self.used))
         self._outdated = False  # whether other values are outliers than when all were last seen
         self._any_outliers = False
         self._softening: Softening | None = None
-        self._seen_at = list(self.counts)  # values when all were last seen anew
 
     def _append(self, u: Array, k: int, y: float) -> None:
         n = self._size[k]
@@ -60,22 +58,21 @@ class Told:
             self._u[k] = np.concatenate([self._u[k], np.empty_like(self._u[k])])
             self._y[k] = np.concatenate([self._y[k], np.empty_like(self._y[k])])
             self._told[k] = np.concatenate([self._told[k], np.empty_like(self._told[k])])
-            self._far[k] = np.concatenate([self._far[k], np.zeros_like(self._far[k])])
+            self._out[k] = np.concatenate([self._out[k], np.zeros_like(self._out[k])])
         self._outliers.note(u, k, y, self._rows_told())
-        seen = self.see(u, k, y)
-        self._u[k][n], self._told[k][n], self._y[k][n], self._far[k][n] = u, y, seen or 0.0, seen is None
+        seen = self.see(k, y)
+        self._u[k][n], self._told[k][n], self._y[k][n], self._out[k][n] = u, y, seen or 0.0, seen is None
         self._when[k].append(self._outcomes)
-        self._any_far |= seen is None
+        self._any_out |= seen is None
         self._size[k] = n + 1
         self.counts[k] += seen is not None
         self._outdated |= self._outliers.judge(self._rows_told())
 
-    def see(self, u: Array, k: int, y: float) -> float | None:
-        """A value told for this point at position k, as it is seen; None where it counts as a failure."""
-        if not self._any_outliers:
-            return y if self._softening is None else self._softening.value(y)
-        value = np.array([y])
-        return None if self._outliers.find_far(k, value)[0] else float(self._see(k, u[None], value)[0])
+    def see(self, k: int, y: float) -> float | None:
+        """A value told at position k, as it is seen; None where it counts as a failure."""
+        if self._any_outliers and self._outliers.find_out(k, np.array([y]))[0]:
+            return None
+        return y if self._softening is None else self._softening.value(y)
 
     def soften(self, softening: Softening | None) -> None:
         """See all values through `softening` from now on; None: no more."""
@@ -88,109 +85,71 @@ class Told:
             return False
         self._outdated, self._any_outliers = False, True
         for k, n in enumerate(self._size):
-            self._far[k][:n] = self._outliers.find_far(k, self._told[k][:n])
-            self.counts[k] = n - self.count_far(k)
-        self._any_far = any(self.count_far(k) for k in range(len(self.used)))
+            self._out[k][:n] = self._outliers.find_out(k, self._told[k][:n])
+        self._count()
         self.soften(None)  # a softening was chosen for the values as they were seen
         return True
 
-    def refresh_outliers(self) -> bool:
-        """See refuted values anew where the values have grown by GROWTH; True if that was done."""
-        if not self._any_outliers:
-            return False
-        due = [n >= (1 + GROWTH) * before for n, before in zip(self.counts, self._seen_at, strict=True)]
-        out = [self._outliers.find_refuted(k, y).any() for k, (_, y) in enumerate(self._rows_told())]
-        if not any(a and b for a, b in zip(due, out, strict=True)):
-            return False
-        self._see_all()
-        return True
-
     def count_far(self, k: int) -> int:
-        """Number of values at position k that lie far below the rest, and count as failures."""
-        return int(self._far[k][: self._size[k]].sum())
+        """Number of values at position k that lie far below the rest."""
+        return int(self._outliers.find_far(k, self._told[k][: self._size[k]]).sum()) if self._any_outliers else 0
+
+    def _count(self) -> None:
+        """Count what is seen, after other values are outliers than before."""
+        out = [int(self._out[k][:n].sum()) for k, n in enumerate(self._size)]
+        self.counts[:] = [n - count for n, count in zip(self._size, out, strict=True)]
+        self._any_out = any(out)
 
     def lowest(self, k: int) -> float:
-        """The lowest value at position k that does not lie far below the rest, as it was told; NaN without any."""
+        """The lowest value at position k that is no outlier, as it was told; NaN without any."""
         n = self._size[k]
-        return float(self._told[k][:n][~self._far[k][:n]].min()) if self.counts[k] else nan
+        return float(self._told[k][:n][~self._out[k][:n]].min()) if self.counts[k] else nan
 
     # ----------------------------------------------------------------------------------------------- state
 
     def state(self) -> dict[str, Any] | None:
-        """How values are seen, beyond what tells alone say; None where the softening cannot be written down.
-
-        Most values are seen as the softening has them. The others were seen when fewer were known (see _see_all).
-        """
+        """How values are seen, beyond what tells alone say; None where the softening cannot be written down."""
         softening = self._softening
         if softening is not None and not isinstance(softening, AsinhSoftening):
             return None
-        others = []
-        for k, n in enumerate(self._size if softening is not None or self._any_outliers else []):
-            usual = self._see_usually(k)
-            others += [[k, i, float(self._y[k][i])] for i in np.flatnonzero(self._y[k][:n] != usual).tolist()]
         return {
             "outliers": self._any_outliers,
             "softening": None if softening is None else [softening.location, softening.unit, softening.strength],
-            "seen_at": list(self._seen_at),
             "rows": self._checksums(),
-            "others": others,
         }
 
     def restore(self, state: object) -> None:
         """See the values that were told as another one did that was told the same."""
-        given = mapping(state, "outliers", "softening", "seen_at", "rows", "others")
+        given = mapping(state, "outliers", "softening", "rows")
         if given["rows"] != self._checksums():  # which bounds become rows depends on how values were seen at the time
             raise ValueError("rows must be those that the state is about, got others")
         softening = maybe(AsinhSoftening.read)(given["softening"])
-        seen_at = many(count, len(self.used))(given["seen_at"])
-        others = many(group(count, count, number))(given["others"])
         self._any_outliers = flag(given["outliers"])
         self._outdated = self._outdated and not self._any_outliers
-        self._softening, self._seen_at = softening, seen_at
         for k, n in enumerate(self._size):
-            told = self._told[k][:n]
-            self._far[k][:n] = self._outliers.find_far(k, told) if self._any_outliers else False
-            self.counts[k] = n - self.count_far(k)
-            self._y[k][:n] = self._see_usually(k)
-        self._any_far = any(self.count_far(k) for k in range(len(self.used)))
-        for k, i, y in others:
-            if k >= len(self.used) or i >= self._size[k]:
-                raise ValueError(f"a value must be one of those told, got number {i} of position {k}")
-            self._y[k][i] = y
+            self._out[k][:n] = self._outliers.find_out(k, self._told[k][:n]) if self._any_outliers else False
+        self._count()
+        self.soften(softening)
 
     def _checksums(self) -> list[int]:
         """By position, one of all points and values in their order."""
         return [zlib.crc32(y.tobytes(), zlib.crc32(u.tobytes())) for u, y in self._rows_told()]
 
-    def _see_usually(self, k: int) -> Array:
-        """The values of position k through the softening alone; 0 where they count as failures."""
-        n = self._size[k]
-        seen = self._told[k][:n] if self._softening is None else self._softening(self._told[k][:n])
-        return np.where(self._far[k][:n], 0.0, seen)
-
     def _rows_told(self) -> list[Rows]:
         return [(self._u[k][:n], self._told[k][:n]) for k, n in enumerate(self._size)]
 
-    def _see(self, k: int, u: Array, y: Array) -> Array:
-        n, seen = self._size[k], y
-        if self._any_outliers:
-            seen = self._outliers.see(k, u, y, (self._u[k][:n], self._told[k][:n]))
-        return seen if self._softening is None else self._softening(seen)
-
     def _see_all(self) -> None:
         for k, n in enumerate(self._size):
-            seen = np.zeros_like(self._y[k])
-            kept = np.flatnonzero(~self._far[k][:n])
-            seen[kept] = self._see(k, self._u[k][kept], self._told[k][kept])
-            self._y[k] = seen
-        self._seen_at = list(self.counts)
+            told = self._told[k][:n]
+            seen = told if self._softening is None else self._softening(told)
+            self._y[k] = np.concatenate([np.where(self._out[k][:n], 0.0, seen), self._y[k][n:]])
 
     def rows(self, k: int) -> tuple[Array, Array]:
         """Points (n, dim) and values (n,) of position k as they are seen, in the order told; bounds among them."""
         n = self._size[k]
         if n == self.counts[k]:
             return self._u[k][:n], self._y[k][:n]
-        kept = ~self._far[k][:n]
+        kept = ~self._out[k][:n]
         return self._u[k][:n][kept], self._y[k][:n][kept]
 
 
@@ -261,20 +220,20 @@ class Observations(Told):
 
     def _values_at(self, u: Array, k: int) -> list[int]:
         """Which of all that was told at position k are values at this point."""
-        here = self.same(self._u[k][: self._size[k]], u) & ~self._far[k][: self._size[k]]
+        here = self.same(self._u[k][: self._size[k]], u) & ~self._out[k][: self._size[k]]
         return [int(i) for i in np.flatnonzero(here) if i not in self._bounded[k]]
 
     def worked(self, k: int) -> tuple[Array, Array]:
         """The rows of position k without bounds: points that have a value."""
         if not self._bounded[k]:
             return self.rows(k)
-        kept = ~self._far[k][: self._size[k]]
+        kept = ~self._out[k][: self._size[k]]
         kept[sorted(self._bounded[k])] = False
         return self._u[k][: len(kept)][kept], self._y[k][: len(kept)][kept]
 
     def is_repeatable(self, k: int) -> bool | None:
         """Whether values of position k told for the same point agree; None where no point was told twice."""
-        y, far = self._y[k], self._far[k]
+        y, far = self._y[k], self._out[k]
         repeats = [(i, j) for i, j in self._repeats[k] if not (far[i] or far[j])]
         if not repeats:
             return None
@@ -327,12 +286,12 @@ class Observations(Told):
 
     def _all_failed(self) -> list[tuple[Array, int, int]]:
         """Point, position and the number of outcomes told before, in the order told."""
-        if not self._any_far:
+        if not self._any_out:
             return self._failed
         far = [
             (self._u[k][i], k, self._when[k][i])
             for k, n in enumerate(self._size)
-            for i in np.flatnonzero(self._far[k][:n]).tolist()
+            for i in np.flatnonzero(self._out[k][:n]).tolist()
             if i not in self._bounded[k]  # its failure is there already
         ]
         return sorted(self._failed + far, key=lambda one: one[2])
@@ -365,7 +324,7 @@ class Observations(Told):
         size = 0 if self._points is None else len(self._points)
         mask = np.zeros(size, dtype=np.bool_)
         mask[self.rows_of(self.worked(k)[0])] = True
-        mask[self.rows_of(self._u[k][np.flatnonzero(self._far[k][: self._size[k]])])] = True
+        mask[self.rows_of(self._u[k][np.flatnonzero(self._out[k][: self._size[k]])])] = True
         mask[self.rows_of([q.u for q in pending if q.fidelity == self.used[k]])] = True
         failures = np.bincount(self.rows_of([u for u, j, _ in self._failed if j == k]), minlength=size)
         return np.asarray(mask | (failures >= 2))

@@ -1,10 +1,9 @@
 """Outliers: values that are not taken at their word.
 
-Far below the rest of its fidelity (tails.py)   counts as a failure (observations.py): the models do not see it, and the
-                                                method keeps away (failures.py). A stationary process cannot follow a
-                                                cliff, nor is the height of one of any use
-Far above the rest of a cheap fidelity, and     seen halfway between the lowest and the highest that the slope of the
-refuted by a higher fidelity next to it         rest allows: the cheap fidelity is wrong there
+A value is one if it lies far below the rest of its fidelity (tails.py), or far above the rest of a cheap fidelity while
+a higher one refutes it next to it. It counts as a failure (observations.py): the models do not see it, and the method
+keeps away (failures.py). A stationary process cannot follow a cliff, the height of one is of no use, and any value in
+the place of a wrong one teaches that the fidelities have little in common.
 
 Of few values it is hard to tell whether some lie far below. Another fidelity with more values, whose range is known,
 may: of some values the nearest of its own are within its range, while all others are more than HOLD ranges below
@@ -15,8 +14,7 @@ far below itself: those next to one of them that are as low lie far below, too. 
 explains lies far below, until another one says that it is an offset.
 
 A function may well have peaks, so values far above are believed as long as nothing speaks against them, and those of
-the target always. The slope is SLOPE ranges of the rest over the diagonal of the unit cube; the lowest and the highest
-are the Lipschitz extensions of the rest (McShane, 1934).
+the target always.
 """
 
 from __future__ import annotations
@@ -30,7 +28,6 @@ from mfopt.hooks import Rows
 from mfopt.protocols import Array, BoolArray
 from mfopt_plugins.method.tails import GAP, HOLD, Tail, have_one_value
 
-SLOPE = 3.0
 AGREEING = 2  # values that must be within another fidelity's range before it tells which ones lie far below
 TYPICAL = 1.0 / 3.0  # of another fidelity's range: what values must take up to tell its unit
 UNITS = 100.0  # ranges of another fidelity: values that are deeper are not put down to its unit
@@ -79,30 +76,14 @@ class Outliers:
         """Which of these values at position k lie far below the rest."""
         return np.asarray(y < self._low[k].bottom)
 
-    def find_refuted(self, k: int, y: Array) -> BoolArray:
-        """Which of these values at position k lie far above the rest, and are refuted."""
-        return np.asarray(-y < self._high[k].bottom)
-
-    def see(self, k: int, u: Array, y: Array, row: Rows) -> Array:
-        """The values y at the rows of u as they are seen, where position k has these rows."""
-        out = self.find_refuted(k, y)
-        if not out.any():
-            return y
-        points, values = row
-        rest = self._find_rest(k, values)
-        away, values, seen = cdist(u[out], points[rest]), values[rest], y.copy()
-        reach = SLOPE * float(np.ptp(values)) / np.sqrt(u.shape[1]) * away
-        seen[out] = 0.5 * ((values - reach).max(axis=1) + (values + reach).min(axis=1))
-        return seen
+    def find_out(self, k: int, y: Array) -> BoolArray:
+        """Which of these values at position k are outliers: far below the rest, or far above it and refuted."""
+        return np.asarray((y < self._low[k].bottom) | (-y < self._high[k].bottom))
 
     def _find_spread(self, k: int, rows: Sequence[Rows]) -> float:
         """The largest range of another fidelity that has as many values as position k, or more."""
-        others = [y[self._find_rest(j, y)] for j, (_, y) in enumerate(rows) if j != k and len(y) >= len(rows[k][1])]
+        others = [y[~self.find_out(j, y)] for j, (_, y) in enumerate(rows) if j != k and len(y) >= len(rows[k][1])]
         return max((float(np.ptp(y)) for y in others if len(y)), default=0.0)
-
-    def _find_rest(self, k: int, y: Array) -> BoolArray:
-        """Which of these values at position k are no outliers."""
-        return ~(self.find_refuted(k, y) | self.find_far(k, y))
 
     def _find_lowest(self, k: int, rows: Sequence[Rows]) -> float | None:
         """The lowest of position k's values that do not lie far below those of another fidelity; None: all or none."""
@@ -123,7 +104,7 @@ class Outliers:
         kept = y[~self.find_far(k, y)]
         if len(kept) == 0 or self._refuted[k] <= MOSTLY * float(np.ptp(kept)):
             return False
-        higher = [y[self._find_rest(j, y)] for j, (_, y) in enumerate(rows) if j > k]
+        higher = [y[~self.find_out(j, y)] for j, (_, y) in enumerate(rows) if j > k]
         return self._refuted[k] > GAP * max((float(np.ptp(y)) for y in higher if len(y)), default=np.inf)
 
 

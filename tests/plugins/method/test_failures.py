@@ -64,6 +64,19 @@ def test_much_lost_in_a_region_makes_the_model_cautious():
     assert model(points, points[:, 0] > 0.97).hope == HOPE
 
 
+def test_there_is_less_fear_where_failures_are_found_out_at_little_cost():
+    """Costs lost: 18 of 130, with two target queries that count as paid before the first."""
+    points = np.vstack([uniform(40, 2), uniform(7, 2, seed=1)])
+    positions = [0] * 40 + [1] * 7
+    failed = points[:, 0] > 0.6
+    failed[40:] = False
+    points[40:, 0] *= 0.6
+    failures = model(points, failed, positions, (1.0, 10.0))
+    assert failures.tells(0)
+    assert 0.1 < failed.sum() / 130.0 < 0.15
+    assert failures.hope == 0.0
+
+
 def test_of_two_fidelities_that_fail_alike_one_tells_about_the_other():
     points = np.vstack([uniform(40, 2), uniform(10, 2, seed=1)])
     positions = [0] * 40 + [1] * 10

@@ -139,6 +139,10 @@ def test_values_far_above_are_wrong_only_where_the_target_refutes_them(refuted):
     observations = observe(rows, 2)
     assert (observations.rows(0)[1].max() < 3.0) == refuted
     assert observations.rows(1)[1].max() == max(y for _, k, y in rows if k == 1)
+    # The models see what was told, or nothing: not a value in the place of a wrong one.
+    assert observations.rows(0)[1].tolist() == (cheap[cheap < 1e6] if refuted else cheap).tolist()
+    assert observations.failures() == [] if not refuted else len(observations.failures()) == (cheap == 1e6).sum()
+    assert observations.count_far(0) == 0
 
 
 def test_a_higher_value_may_take_in_what_lay_far_below():

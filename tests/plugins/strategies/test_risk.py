@@ -7,7 +7,7 @@ import mfopt
 from mfopt.run.reason import ImprovementReason, Reason
 from mfopt_plugins.method.failures import FailureModel
 from mfopt_plugins.method.observations import Observations
-from mfopt_plugins.strategies.base.risk import DARED, DARING, Risk
+from mfopt_plugins.strategies.base.risk import DARED, DARING, DARK, Risk
 from tests.plugins.runs import quick
 
 
@@ -205,3 +205,64 @@ def test_while_all_target_queries_fail_the_next_ones_keep_away_from_them():
     assert len(points) >= 8
     apart = [np.abs(points[:n] - point).max(axis=1).min() for n, point in enumerate(points[:6]) if n > 1]
     assert min(apart) > 0.2
+
+
+def dark(best):
+    """The risk of a run on a line whose cheap fidelity alone fails beyond 0.6, with the best target value at `best`."""
+    observations = Observations((0, 1), mfopt.Box([(0.0, 1.0)]))
+    for x in np.linspace(0.0, 1.0, 9):
+        observations.add(np.array([x]), 0, None if x > 0.6 else 0.0)
+        observations.add(np.array([x]), 1, -abs(x - best))
+    failures = FailureModel(observations, [1.0, 10.0], 1)
+    failures.update()
+    return Risk(failures, observations, [1.0, 10.0]), observations
+
+
+def test_it_is_dark_where_a_fidelity_that_would_be_asked_fails_alone():
+    risk, _ = dark(0.2)
+    assert risk.find_dark(np.array([0.9]), np.array([0.9, 1.0])) == 0
+    assert risk.find_dark(np.array([0.9]), np.array([0.05, 1.0])) is None  # it would not be asked
+    assert risk.find_dark(np.array([0.3]), np.array([0.9, 1.0])) is None
+
+
+def test_a_look_in_the_dark_must_promise_as_much_more_as_it_costs():
+    risk, _ = dark(0.9)
+    assert not risk.pays(np.array([0.9]), 0, 0.9, 0.1)
+    assert risk.pays(np.array([0.9]), 0, 1.1, 0.1)
+
+
+def test_looks_in_the_dark_take_a_part_of_the_capital_unless_the_best_value_lies_there():
+    u, many = np.array([0.95]), round(10 * DARK)
+    risk, observations = dark(0.2)
+    spent = 9 * 11.0
+    assert not risk.pays(u, 0, 1e9, 1.0) or spent * DARK >= 10.0
+    for x in np.linspace(0.0, 0.5, 30 * many):
+        observations.add(np.array([x]), 1, -abs(x - 0.2))
+    looks = sum(risk.pays(u, 0, 1e9, 1.0) for _ in range(100))
+    assert looks == int(DARK * (spent + 300.0 * many) / 10.0)
+    assert risk.pays(u, 0, 1.0, 0.0)  # there is nothing else to look at
+    assert all(dark(0.9)[0].pays(u, 0, 1e9, 1.0) for _ in range(100))
+
+
+def valley(x):
+    z = 4 * x - 2
+    return -float((z[0] - 1) ** 2 + 2 * (2 * z[1] ** 2 - z[0]) ** 2 + 3 * (2 * z[2] ** 2 - z[1]) ** 2) / 50
+
+
+def test_half_of_x_without_a_cheap_fidelity_does_not_take_most_of_the_capital():
+    """It took 33 of 42 exploring target queries with these seeds, though the best value lies in the other half."""
+    exploring = []
+    for seed in (1, 3, 5):
+        opt = mfopt.Optimizer([(0.0, 1.0)] * 3, [1.0, 10.0], maximiser=quick(), capital=200.0, rng=seed)
+        while not opt.done:
+            trial = opt.ask()
+            x, y, in_dark = trial.x, valley(trial.x), not 0.27 < trial.x[0] < 0.77
+            if trial.fidelity == 1:
+                exploring += [in_dark] * (trial.reason.kind == "ucb")
+                opt.tell(trial, y)
+            elif in_dark:
+                opt.tell(trial, status="failed")
+            else:
+                opt.tell(trial, 0.9 * y + 0.2 * float(np.sin(4 * x[0] + x[1])))
+    assert len(exploring) > 30
+    assert np.mean(exploring) < 0.3

@@ -162,11 +162,8 @@ class Cycle(ABC):
                 f"a target query must be payable, it costs {self._costs[-1]}, got {view.remaining} remaining", "capital"
             )
         pending = [q for q in view.pending if q.fidelity in self._used]
-        if self._manner.outliers:  # first: some of them count as failures
-            if self._observations.update_outliers():
-                self._see_anew()
-            elif self._observations.refresh_outliers():
-                self._models.forget()
+        if self._manner.outliers and self._observations.update_outliers():  # first: they count as failures
+            self._see_anew()
         if self._observations.failed == 0:
             return self._suggest_next(view, pending)
         self._failures.update()

@@ -1,6 +1,8 @@
 """Risk: what a strategy over several fidelities does about a query that is likely to fail.
 
 dares         a point that may fail is asked if it promises much more than those that work
+find_dark     a position that would tell of the target at a point, but fails there, so that only the target is left
+pays          a look where only the target is left must promise more, and the sum of them is limited
 fails_alone   a fidelity that fails at a point where the next one does not: the query moves up
 find_probe    a target query that may fail waits for a cheaper one at the same point, which tells
 find_test     where a cheap fidelity fails, the next one is asked once whether it does, too
@@ -20,13 +22,14 @@ from mfopt_plugins.method.observations import Observations
 ALONE = 0.25  # by which the chance of failure one fidelity up must be lower for a query to move there
 DARING = 10.0  # times the gain that a safe point promises: what one that may fail must promise
 DARED = 0.03  # of all that was spent: what failures of such points may take
+DARK = 0.1  # of all that was spent: what target queries where only the target is left may take, beside the best value
 ENOUGH = 3  # failures of a fidelity after which the next one is tested
 
 
 class Risk(Kept):
     """The questions above, for fidelities of these costs, by position; to be asked once something has failed."""
 
-    kept = fields(_tested=collection(count), _probes=many(group(array, count)), _dared=many(array))
+    kept = fields(_tested=collection(count), _probes=many(group(array, count)), _dared=many(array), _dark=many(array))
 
     def __init__(self, failures: FailureModel, observations: Observations, costs: Sequence[float]) -> None:
         self._failures = failures
@@ -35,6 +38,7 @@ class Risk(Kept):
         self._top = len(costs) - 1
         self._tested: set[int] = set()  # positions that were asked where the one below fails
         self._dared: list[Array] = []  # points that were asked although they might fail
+        self._dark: list[Array] = []  # points where the target was asked because a cheaper fidelity fails there
         self._probes: list[tuple[Array, int]] = []  # probes whose target query waits for their outcome
 
     @property
@@ -45,10 +49,13 @@ class Risk(Kept):
         if not self._dared:
             return True
         failed, dared = self._observations.failures(), np.array(self._dared)
-        spent = sum(cost * n for cost, n in zip(self._costs, self._observations.counts, strict=True))
-        spent += sum(self._costs[k] for _, k in failed)
         lost = sum(self._costs[k] for u, k in failed if self._observations.same(dared, u).any())
-        return lost <= DARED * spent
+        return lost <= DARED * self._spent()
+
+    def _spent(self) -> float:
+        """What values and failures have cost."""
+        spent = sum(cost * n for cost, n in zip(self._costs, self._observations.counts, strict=True))
+        return spent + sum(self._costs[k] for _, k in self._observations.failures())
 
     @property
     def has_only_failed(self) -> bool:
@@ -67,6 +74,29 @@ class Risk(Kept):
         if chance * gain <= max(DARING * price, 1.0) * max(least, 0.0):
             return False
         self._dared.append(u)
+        return True
+
+    def find_dark(self, u: Array, worth: Array) -> int | None:
+        """The cheapest position that would be asked at u for what it is worth, but is likely to fail there alone."""
+        for k in range(self._top):
+            if float(worth[k]) / self._costs[k] > 1.0 / self._costs[-1] and self.fails_alone(u, k):
+                return k
+        return None
+
+    def pays(self, u: Array, k: int, gain: float, least: float) -> bool:
+        """Whether the target is to be asked at u, where position k fails and `least` is the gain where it works.
+
+        A cheap look elsewhere costs a target query here, so that it must promise as much more. Many of them would be
+        needed to know the region as well as the rest of X: unless the best value lies there, they are a bet, and take
+        no more than a part of what is spent.
+        """
+        if gain <= self._costs[-1] / self._costs[k] * least:
+            return False
+        points, values = self._observations.worked(self._top)
+        is_bet = len(values) > 0 and not self.fails_alone(points[int(np.argmax(values))], k)
+        if is_bet and least > 0.0 and self._costs[-1] * (1 + len(self._dark)) > DARK * self._spent():
+            return False
+        self._dark.append(u)
         return True
 
     def fails_alone(self, u: Array, k: int) -> bool:

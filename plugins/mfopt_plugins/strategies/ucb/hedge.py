@@ -52,8 +52,10 @@ class Hedge:
         self._learnt = 0  # rows from which the model learnt
         self._alone = self._make()
 
-    def judge(self, u: Array, y: float) -> None:
-        """Compare what the models say of a target value that is about to count; y as the models see values."""
+    def judge(self, u: Array, y: float | None) -> None:
+        """Compare what the models say of a target value that is about to count; y as they see it, None: not at all."""
+        if y is None:
+            return
         self._update()
         values = self._models.observations.rows(self._top)[1]
         together = self._models.models[self._top]
@@ -75,6 +77,10 @@ class Hedge:
         """Learn anew at the next update: the values are seen differently."""
         self._learnt = 0
         self._alone = self._make()
+
+    def restart(self) -> None:
+        """Compare anew: some of the values that were compared count no more, and the models knew others."""
+        self._scores, self.prefers_alone = [], False
 
     @contextmanager
     def hallucinate(self, points: Array) -> Iterator[None]:

@@ -31,15 +31,15 @@ from math import inf, sqrt
 import numpy as np
 
 from mfopt.hooks import FullAcquisition, blocks_of
-from mfopt.protocols import Acquisition, Array, Problem, Query, Record, Suggestion, View
+from mfopt.protocols import Array, Problem, Query, Record, Suggestion, View
 from mfopt.run.reason import Reason
-from mfopt_plugins.method.failures import HOPE
 from mfopt_plugins.method.upper_bound import PlainBound
 from mfopt_plugins.strategies.base.avoid import CAUTION
 from mfopt_plugins.strategies.base.cycle import Cycle, Part, incumbent
 from mfopt_plugins.strategies.base.risk import Risk
 from mfopt_plugins.strategies.base.stall import Turn, find_away, find_turn
 from mfopt_plugins.strategies.ucb.affine import Affine
+from mfopt_plugins.strategies.ucb.caution import Caution
 from mfopt_plugins.strategies.ucb.departures import Departures
 from mfopt_plugins.strategies.ucb.doubt import FACTOR, SETTLED, STEPS, Doubt, settled
 from mfopt_plugins.strategies.ucb.hedge import ALONE, Hedge
@@ -177,6 +177,7 @@ class _Learner(_Terms):
         self._checks = ZetaChecks(self._schedule.zeta, self._models, self._design, self._affine, rules.contradictions)
         self._softener = Softener(find_judge(problem, used) if rules.softened and free else None)
         self._risk = Risk(self._failures, self._observations, self._costs)
+        self._caution = Caution(self._risk, self._search, self._models)
         self._doubt, self._settled = Doubt() if rules.doubt else None, settled(len(used))
         self._share = Share(rules.share if self._weighs else 0.0, self._costs, self._observations)
         self._hedge = Hedge(problem, self._models) if rules.hedged and self._weighs else None
@@ -184,7 +185,7 @@ class _Learner(_Terms):
     def tell(self, record: Record) -> None:
         """Learn the outcome of a query, or data that nobody asked for, in the order told."""
         if self._hedge is not None and record.y is not None and record.fidelity == self._used[-1]:
-            self._hedge.judge(record.u, self._softener.softening.value(record.y))
+            self._hedge.judge(record.u, self._observations.see(self._top, record.y))
         if record.y is not None and record.fidelity in self._used:
             self._checks.tell(record.u, self._used.index(record.fidelity), record.y, record.asked)
         super().tell(record)
@@ -237,6 +238,8 @@ class _Learner(_Terms):
 
     def _see_anew(self) -> None:
         self._softener.restart()
+        if self._hedge is not None:
+            self._hedge.restart()
         self._learn_anew()
 
     def _learn_anew(self) -> None:
@@ -357,9 +360,15 @@ class UCBStrategy(_Learner):
         top, depth = self._top, self._spread() or 1.0
         bound = self._bound(self._bounding_positions(), turn.beta)
         u, lowered = self._search.maximum(bound, top, turn.view, turn.pending, depth)
-        if self._observations.failed > 0 and self._risk.may_dare:
-            u, lowered = self._dare(bound, (u, lowered), turn)
+        failing = self._observations.failed > 0
+        if failing:
+            u, lowered = self._caution.dare(bound, (u, lowered), turn.view, turn.pending, depth)
         choice = self._choose_fidelity(u, turn)
+        if failing and choice.k == top and choice.worth is not None:
+            lit = self._caution.find_lit(bound, u, choice.worth, turn.view, turn.pending, depth)
+            if lit is not None:
+                u, lowered = lit
+                choice = self._choose_fidelity(u, turn)
         for left in reversed(range(len(self._used) + 1)):  # another point may call for another fidelity, and be taken
             k, text = choice.k, choice.text
             if not (self._search.is_crowded(u, k, turn.pending) or self._search.is_needless(u, k, turn.pending)):
@@ -367,15 +376,6 @@ class UCBStrategy(_Learner):
             u = self._search.find_fresh(lowered, u, k, turn.view, turn.pending)
             choice = self._choose_fidelity(u, turn) if left else self._choose_fidelity(u, turn).at(k, text)
         return choice
-
-    def _dare(self, bound: FullAcquisition, safe: tuple[Array, Acquisition], turn: _Turn) -> tuple[Array, Acquisition]:
-        """The safe point and the lowered bound, or those without fear where they promise much more (base/risk.py)."""
-        best = incumbent(self._models, turn.pending)
-        if best is None:
-            return safe
-        bold = self._search.maximum(bound, self._top, turn.view, turn.pending, self._spread() or 1.0, HOPE)
-        gain, least = (float(bound(u[None])[0]) - best for u, _ in (bold, safe))
-        return bold if self._risk.dares(bold[0], gain, least) else safe
 
     def _look_elsewhere(self, turn: _Turn) -> tuple[_Turn, _Choice]:
         """A turn in doubt, with β so large that the bounds promise something, and what it chooses."""

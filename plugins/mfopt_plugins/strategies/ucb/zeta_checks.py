@@ -56,7 +56,7 @@ class ZetaChecks(Kept):
 
     def tell(self, u: Array, k: int, y: float, asked: bool) -> None:
         """Hold a value against those of the same point at other fidelities; one that was asked for is to be checked."""
-        seen = self._observations.see(u, k, y)
+        seen = self._observations.see(k, y)
         if seen is None:
             return
         for other in range(len(self._models.used)):
@@ -83,7 +83,7 @@ class ZetaChecks(Kept):
         while self._waiting:
             u, k, y, of_design = self._waiting.pop(0)
             widths = sqrt(beta) if of_design else 0.0
-            seen = self._observations.see(u, k, y)
+            seen = self._observations.see(k, y)
             off = seen is not None and self._is_off(u, k, seen, widths)
             if off and self._can_ask(u, k - 1, pending, can):
                 return self._ask(u, k - 1)
