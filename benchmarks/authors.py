@@ -191,7 +191,7 @@ def run_one(problem: str, strategy: str, name: str, seed: int) -> Cell:
     patches, options, _ = CHANGES[name]
     price = get(problem).costs[-1]
     if problem.startswith("hartmann6"):  # as in the figures: 10 λ_M are 5,000 points at the first fidelity
-        options = ",".join(filter(None, (options, f"initial_capital={price}")))
+        options = ",".join(filter(None, (options, f"initial_capital={0.4 * price}")))
     text = Method.parse(f"{strategy}:{options}{',' * bool(options)}mode=paper").text
     Initial.values = np.zeros(0)
     with ExitStack() as stack:
