@@ -30,7 +30,7 @@ GAMMAS = (0.03, 0.1, 0.3, 1.0)
 SHOWN = ("mf-gp-ucb", "gp-ucb", "gp-ei", "direct", "mf-naive", "mf-sko")  # in the paper's figures
 MODES = ("practical", "paper")
 HISTOGRAM_QUERIES = 184  # of mf-gp-ucb, that the paper's histogram counts
-# Λ₀ of the methods with several fidelities on Hartmann-6 in paper mode. 10 λ_M would be 5,000 random points at the first
+# Λ₀ of methods with several fidelities on Hartmann-6 in paper mode. 10 λ_M would be 5,000 random points at the first
 # fidelity, and a process of so many rows; 0.4 λ_M are 200, as many as in the authors' code.
 _HARTMANN6 = "initial_capital=400.0"
 _SEVERAL = ("mf-gp-ucb", "mf-sko")
