@@ -7,6 +7,7 @@ PIP := -m pip --disable-pip-version-check install -q
 SOURCES := pyproject.toml setup.py $(wildcard mfopt_core/*.pyx mfopt_core/*.pxd mfopt_core/src/*)
 WORKERS ?= 2
 CALLS := 1000000
+COMPARED := synthetic costs gamma bad-approximations histogram
 PEERS := torch==2.13.0 botorch scikit-optimize optuna
 ARENA := run --group misleading --methods mf-gp-ucb gp-ei gp-ucb botorch-mes optuna-tpe --capital 20
 
@@ -110,7 +111,8 @@ bench: $(VENV)/ready ## speed of the core against SciPy and scikit-learn; rewrit
 	cd benchmarks && ../$(BIN)/python threads.py
 
 figures: $(VENV)/ready ## the paper's synthetic experiments into benchmarks/results, resumed where they were (hours)
-	$(BIN)/mfopt bench figure all --out out/bench --into benchmarks/results --jobs $(WORKERS)
+	$(BIN)/mfopt bench figure $(COMPARED) --mode paper --default --out out/bench --into benchmarks/results --jobs $(WORKERS)
+	$(BIN)/mfopt bench figure challenges gpucb kde illustration --out out/bench --into benchmarks/results
 
 bench-peers: ## ask time, argmax and regret against the peers, in an environment of their own; rewrites benchmarks/RESULTS.md
 	@test -d build/peers || $(PYTHON) -m venv build/peers

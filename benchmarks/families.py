@@ -201,10 +201,10 @@ def problems() -> list[Problem]:
     return random + [misleading_problem(i) for i in (1, 2, 3)] + textbook_problems() + mf2_problems()
 
 
-def regrets(one: Problem, options: dict[str, object], seed: int) -> list[float]:
-    price = one.costs[-1]
+def regrets(one: Problem, options: dict[str, object], surrogate: str | None, seed: int) -> list[float]:
+    price, strategy = one.costs[-1], MFGPUCB(**options)
     optimizer = mfopt.Optimizer(
-        one.bounds, one.costs, capital=CAPITALS[-1] * price, strategy=MFGPUCB(**options), rng=seed
+        one.bounds, one.costs, capital=CAPITALS[-1] * price, strategy=strategy, surrogate=surrogate, rng=seed
     )
     functions = [lambda x, f=f: float(f(x[None])[0]) for f in one.functions]
     mfopt.loop.run(optimizer, functions, progress=False)
@@ -239,7 +239,7 @@ def main() -> None:
     found = {}
     for one in problems():
         for seed in range(arguments.seeds):
-            found[f"{one.name} {seed}"] = regrets(one, arguments.options, seed)
+            found[f"{one.name} {seed}"] = regrets(one, arguments.options, None, seed)
             print(one.name, seed, *(f"{r:.1e}" for r in found[f"{one.name} {seed}"]), flush=True)
     RESULTS.mkdir(parents=True, exist_ok=True)
     (RESULTS / f"{arguments.label}.json").write_text(json.dumps(found, indent=1))

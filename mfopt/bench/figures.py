@@ -30,9 +30,10 @@ GAMMAS = (0.03, 0.1, 0.3, 1.0)
 SHOWN = ("mf-gp-ucb", "gp-ucb", "gp-ei", "direct", "mf-naive", "mf-sko")  # in the paper's figures
 MODES = ("practical", "paper")
 HISTOGRAM_QUERIES = 184  # of mf-gp-ucb, that the paper's histogram counts
-# Λ₀ of mf-gp-ucb on Hartmann-6 in paper mode. 10 λ_M would be 5,000 random points at the first fidelity, and a process
-# of so many rows; λ_M is 500.
-_HARTMANN6 = "initial_capital=1000.0"
+# Λ₀ of methods with several fidelities on Hartmann-6 in paper mode. 10 λ_M would be 5,000 random points at the first
+# fidelity, and a process of so many rows; 0.4 λ_M are 200, as many as in the authors' code.
+_HARTMANN6 = "initial_capital=400.0"
+_SEVERAL = ("mf-gp-ucb", "mf-sko")
 
 
 @dataclass(frozen=True)
@@ -70,7 +71,7 @@ class Plan:
         if not self.paper:
             return [Method(name, name) for name in METHODS]
         own = _HARTMANN6 if problem.startswith("hartmann6") else ""
-        return [*(self.method(name, own if name == "mf-gp-ucb" else "") for name in SHOWN), *self.beside()]
+        return [*(self.method(name, own if name in _SEVERAL else "") for name in SHOWN), *self.beside()]
 
 
 def figure(

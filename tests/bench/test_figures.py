@@ -114,7 +114,7 @@ def test_in_paper_mode_the_methods_are_those_of_the_paper_and_run_as_it_has_them
     assert [names for names, *_ in asked] == [[name] for name in (*problems.SYNTHETIC[:-1], "hartmann6:delta=0.1")]
     strategies = ("mf-gp-ucb", "gp-ucb", "gp-ei", "mf-naive", "mf-sko")
     assert set(asked[0][1]) == {f"{name}:mode=paper" for name in strategies} | {"direct"}
-    assert "mf-gp-ucb:initial_capital=1000.0,mode=paper" in asked[-1][1]
+    assert "mf-gp-ucb:initial_capital=400.0,mode=paper" in asked[-1][1]
     table = rows(tmp_path / "figures" / "synthetic-paper.csv")
     assert {row["method"] for row in table} == set(figures.SHOWN)
 

@@ -84,13 +84,18 @@ def rows(trials):
 
 BOX, FINITE = mfopt.Box([(0.0, 1.0)] * 2), mfopt.FiniteSet(GRID)
 FINITE_BETA = partial(theory.beta_mf_discrete, size=len(GRID), fidelities=3, delta=DELTA, xi=XI)
+WIDE = [2.0, 1.5]
 BOX_BETA = partial(theory.beta_mf_compact, d=2, fidelities=3, delta=DELTA, a=A, b=B, xi=XI)
 
 
 @pytest.mark.parametrize(
     ("domain", "beta", "constants"),
-    [(FINITE, FINITE_BETA, {}), (BOX, BOX_BETA, {"a": A, "b": B, "gammas": [2.0, 1.5]})],
-    ids=["finite", "box"],
+    [
+        (FINITE, FINITE_BETA, {}),
+        (FINITE, FINITE_BETA, {"gammas": WIDE}),  # so wide that "never queried here" decides about the fidelity
+        (BOX, BOX_BETA, {"a": A, "b": B, "gammas": WIDE}),
+    ],
+    ids=["finite", "finite, wide γ", "box"],
 )
 def test_mf_gp_ucb_asks_what_the_algorithm_asks(domain, beta, constants):
     noise = np.random.default_rng(1).standard_normal(2000)
@@ -120,6 +125,7 @@ def test_gp_ucb_asks_what_its_algorithm_asks(method, domain, beta, constants):
     expected = transcribe(GRID, beta, [], [0.0], [1.0], 40.0, noise, discrete=domain is FINITE)
     assert len(expected) == 40
     assert np.array_equal(rows(trials), expected)
+    assert [trial.reason.beta for trial in trials] == [beta(t) for t in range(1, len(trials) + 1)]
 
 
 def test_on_a_box_the_point_is_the_maximum_of_phi():
