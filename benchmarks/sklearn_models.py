@@ -9,8 +9,8 @@ all methods have the same training, test and validation rows. The score is the a
 
 mfopt       MultiFidelitySearchCV as it comes, with a time limit and the levels of the case
 random      the candidates of RandomizedSearchCV, as many as there is time for
-halving     HalvingRandomSearchCV over the same levels from 27 candidates on, again with new ones until the time is over;
-            a rung that has begun is completed
+halving     HalvingRandomSearchCV over the same levels from 27 candidates on, again with new ones until the time is
+            over; a rung that has begun is completed
 optuna      Optuna's default sampler, TPE
 skopt       scikit-optimize's Optimizer with its Gaussian process
 
@@ -30,25 +30,24 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-import timing  # first: it limits the threads
+from arena import results  # first: it limits the threads
 
 import numpy as np  # isort: skip
-from arena import results  # isort: skip
 from arena.peers import from_skopt, skopt_dimension, suggest  # isort: skip
 from sklearn.base import clone  # isort: skip
 from sklearn.model_selection import ParameterSampler, cross_val_score  # isort: skip
 from sklearn_cases import CASES, Case, split  # isort: skip
-from tools.pages import write_section  # isort: skip
 
 import mfopt  # isort: skip
 from mfopt.bench.cells import code_digest  # isort: skip
 from mfopt.sklearn import MultiFidelitySearchCV  # isort: skip
 
-DOCS = timing.HERE.parent / "docs"
+HERE = Path(__file__).resolve().parent
+DOCS = HERE.parent / "docs"
 LIMIT = 2.0  # seconds of CPU time
 FOLDS = 3
 CANDIDATES = 27  # of a bracket of successive halving
-OUT = Path("out/sklearn_models.jsonl")
+OUT = HERE / "results" / "sklearn-models.jsonl"
 Params = dict[str, Any]
 Found = tuple[Params, float, list[int]]  # the best candidate, its cross-validated score, evaluations at each level
 
@@ -144,7 +143,8 @@ def halving(task: Task) -> Found:
     for bracket in itertools.count():
         search = Watched(
             case.make(), _distributions(case), n_candidates=CANDIDATES, factor=3, resource=case.resource, cv=FOLDS,
-            min_resources=top // 3 ** (count - 1), max_resources=top, refit=False, random_state=1000 * task.seed + bracket,
+            min_resources=top // 3 ** (count - 1), max_resources=top, refit=False,
+            random_state=1000 * task.seed + bracket,
         )  # fmt: skip
         try:
             search.fit(task.x, task.y)
@@ -279,6 +279,9 @@ def report(arguments: argparse.Namespace) -> None:
     table = make_table(scores, arguments.limit)
     print(table)
     if arguments.docs:
+        sys.path.insert(0, str(HERE.parent))
+        from tools.pages import write_section
+
         write_section(DOCS / "sklearn-models.md", "sklearn models", table)
         draw(scores, DOCS / "sklearn-models.png")
 

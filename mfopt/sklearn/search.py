@@ -227,6 +227,8 @@ class _Run:
             self._optimizer.tell(trial, score, "failed" if score is None else "ok", cost)
             if display is not None:
                 display.update(self._optimizer, trial)
+        if self._timed and self._clock() < self._end:
+            self._use_rest(top)
         if display is not None:
             display.close(self._optimizer)
         best = self._optimizer.best
@@ -234,17 +236,34 @@ class _Run:
             scored = np.isfinite(self._optimizer.history.y).any()
             found = self._optimizer.recommend().params if scored else self._draw()
             self._score(found, top, needed=True)
-        elif not any(row.fidelity == top and self._is_best(row) for row in self._search._rows.rows):
+        elif not any(row.fidelity == top and self._has(row, best.params) for row in self._search._rows.rows):
             self._score(best.params, top, needed=True)  # it was found before this run began
+
+    def _use_rest(self, top: int) -> None:
+        """Evaluate the recommended candidate with the full resource, in the time that is left.
+
+        The optimiser has ended since an evaluation is expected to take longer than that. It may, as the last one of any
+        search with a time limit, and without it what the last cheap evaluations have shown would be of no use.
+        """
+        if not np.isfinite(self._optimizer.history.y).any():
+            return
+        found = self._optimizer.recommend().params
+        if any(row.fidelity == top and self._has(row, found) for row in self._search._rows.rows):
+            return
+        began = self._clock()
+        score = self._score(found, top)
+        if score is not None:
+            cost = min(self._clock() - began, self._optimizer.remaining)
+            self._optimizer.add(found, top, score, cost)
 
     def _draw(self) -> dict[str, Any]:
         domain = self._space.domain
         point = domain.decode(domain.sample(1, np.random.default_rng(self._optimizer.seed)))[0]
         return domain.params(point)
 
-    def _is_best(self, row: Row) -> bool:
-        best = self._optimizer.best
-        wanted = {} if best is None else self._space.params(best.params)
+    def _has(self, row: Row, point: dict[str, Any]) -> bool:
+        """Whether a row is the evaluation of this point."""
+        wanted = self._space.params(point)
         return all(row.params.get(name) is value or row.params.get(name) == value for name, value in wanted.items())
 
     def _score(self, point: dict[str, Any], m: int, needed: bool = False) -> float | None:

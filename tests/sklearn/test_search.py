@@ -1,6 +1,7 @@
 """MultiFidelitySearchCV beside scikit-learn's own search classes."""
 
 import warnings
+from types import SimpleNamespace
 
 import joblib
 import numpy as np
@@ -114,17 +115,35 @@ def test_time_is_what_evaluations_cost_where_there_is_a_limit_alone():
     assert [one.cost for one in fixed.cost_estimates_] == [0.1, 0.3, 1.0]
 
 
-def test_the_clock_of_a_search_is_that_of_its_limit_and_of_its_costs():
-    class Slow(MultiFidelitySearchCV):
+def search_by(ticks, limit):
+    """A search whose clock advances by half a second with every look at it."""
+
+    class Ticking(MultiFidelitySearchCV):
         @staticmethod
         def _clock():
-            ticks.append(len(ticks) * 0.5)
+            ticks.append(0.5 * len(ticks))
             return ticks[-1]
 
+    return Ticking(SVC(), C, time_limit=limit, cv=3, random_state=0)
+
+
+def test_the_clock_of_a_search_is_that_of_its_limit_and_of_its_costs():
     ticks = []
-    found = Slow(SVC(), C, time_limit=20.0, cv=3, random_state=0).fit(X, Y)
-    assert 20.0 <= ticks[-1] < 25.0 or len(found.cv_results_["status"]) < 20
-    assert min(one.cost for one in found.cost_estimates_) > 0.4
+    found = search_by(ticks, 20.0).fit(X, Y)
+    assert 17.0 <= ticks[-1] < 25.0
+    assert 0.4 < min(one.cost for one in found.cost_estimates_) < 2.0
+
+
+def test_the_time_that_is_left_in_the_end_is_for_the_recommended_candidate(monkeypatch):
+    asked = []
+    ask = mfopt.Optimizer.ask
+    monkeypatch.setattr(mfopt.Optimizer, "ask", lambda self: asked.append(ask(self)) or asked[-1])
+    monkeypatch.setattr(mfopt.Optimizer, "done", property(lambda self: len(asked) >= 9))  # long before the limit
+    monkeypatch.setattr(mfopt.Optimizer, "recommend", lambda self: SimpleNamespace(params={"C": 7.0}))
+    results = search_by([], 60.0).fit(X, Y).cv_results_
+    assert 2 in results["fidelity"][:9]  # so that nothing had to be evaluated for want of a value
+    assert len(results["fidelity"]) == 10
+    assert (results["fidelity"][9], results["params"][9]) == (2, {"C": 7.0})
 
 
 def test_a_limit_that_is_too_short_still_gives_a_result():
