@@ -45,8 +45,9 @@ class MultiFidelitySearchCV(BaseSearchCV):  # type: ignore[misc]
     levels        how much each fidelity has, the last is the target: parts of the full resource (for a parameter, of
                   the estimator's own value), or amounts. Subsets of rows are nested, and stratified for classes
     capital       the budget, in evaluations with the full resource; by default 20. A fidelity costs its part of one
-    time_limit    seconds, or a string such as "10m"; refit comes after it. Without a capital what an evaluation costs
-                  is the time that it takes, which is learnt, and the limit is the budget
+    time_limit    seconds, or a string such as "10m", after which no evaluation starts; refit comes after it. Without a
+                  capital what an evaluation costs is the time that it takes, which is learnt, and the limit is the
+                  budget; what is left of it in the end goes to the recommended candidate
     strategy, surrogate, maximiser, storage, study
                   those of mfopt.Optimizer. A study that exists is gone on with: its evaluations count, but have no rows
     random_state  seed of the search and of the subsets
