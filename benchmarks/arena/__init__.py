@@ -12,4 +12,5 @@ __main__     the command
 
 import os
 
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before NumPy is imported: processes are the parallelism here
+for _name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):  # before NumPy is imported: processes are the parallelism
+    os.environ.setdefault(_name, "1")

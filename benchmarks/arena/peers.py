@@ -102,7 +102,7 @@ def _run_optuna(meter: Meter, seed: int, sampler: Any) -> None:
             study.enqueue_trial({name: _place(desk.dimensions[name], value) for name, value in params.items()})
         while True:
             trial = study.ask()
-            study.tell(trial, desk.target(_suggest(trial, desk.dimensions)))
+            study.tell(trial, desk.target(suggest(trial, desk.dimensions)))
 
 
 def optuna_hyperband(meter: Meter, seed: int) -> None:
@@ -118,7 +118,7 @@ def optuna_hyperband(meter: Meter, seed: int) -> None:
         warnings.simplefilter("ignore")
         while True:
             trial = study.ask()
-            params = _suggest(trial, desk.dimensions)
+            params = suggest(trial, desk.dimensions)
             for m in range(meter.top + 1):
                 value = desk.query(params, m)
                 trial.report(value, m + 1)
@@ -129,7 +129,7 @@ def optuna_hyperband(meter: Meter, seed: int) -> None:
                 study.tell(trial, value)
 
 
-def _suggest(trial: Any, dimensions: dict[str, Dimension]) -> Params:
+def suggest(trial: Any, dimensions: dict[str, Dimension]) -> Params:
     chosen: Params = {}
     for name, dimension in dimensions.items():
         if name not in _counting(dimensions, {**dict.fromkeys(dimensions), **chosen}):
@@ -225,7 +225,7 @@ def skopt(meter: Meter, seed: int) -> None:
     from skopt import Optimizer
 
     desk = Desk(meter)
-    known = [_skopt_dimension(name, one) for name, one in desk.dimensions.items()]
+    known = [skopt_dimension(name, one) for name, one in desk.dimensions.items()]
     optimizer = Optimizer(known, "GP", n_initial_points=10, random_state=seed)
     with warnings.catch_warnings(), contextlib.suppress(OutOfCapital):
         warnings.simplefilter("ignore")
@@ -236,11 +236,11 @@ def skopt(meter: Meter, seed: int) -> None:
         while True:
             asked = optimizer.ask()
             each = zip(desk.dimensions.items(), asked, strict=True)
-            params = {name: _from_skopt(one, value) for (name, one), value in each}
+            params = {name: from_skopt(one, value) for (name, one), value in each}
             optimizer.tell(asked, -desk.target(_counting(desk.dimensions, params)))
 
 
-def _skopt_dimension(name: str, one: Dimension) -> Any:
+def skopt_dimension(name: str, one: Dimension) -> Any:
     """Ordinals and categories are handed over as places in their lists."""
     from skopt.space import Categorical, Integer, Real
 
@@ -256,7 +256,7 @@ def _skopt_value(one: Dimension, value: Any) -> Any:
     return one.choices.index(value) if isinstance(one, mfopt.Categorical) else _place(one, value)
 
 
-def _from_skopt(one: Dimension, value: Any) -> Any:
+def from_skopt(one: Dimension, value: Any) -> Any:
     if isinstance(one, mfopt.Categorical):
         return one.choices[value]
     return one.values[value] if isinstance(one, mfopt.Ordinal) else one.native(value)

@@ -128,8 +128,20 @@ class Ledger:
 
     @property
     def costs(self) -> tuple[float, ...]:
-        """What a query at each fidelity is expected to cost: λ_1 < ... < λ_M as given, unless other costs were told."""
-        return self.prices.costs
+        """What a query at each fidelity is expected to cost: λ_1 < ... < λ_M as given, unless other costs were told.
+
+        Where costs are learnt from cheap fidelities alone, the target's is a guess. It does not end a run: the first
+        target query is expected to cost what remains at most.
+        """
+        left = self.capital.remaining
+        if not self.prices.learnt or left <= 0.0 or self._used or self._asks_target:
+            return self.prices.costs
+        return (*self.prices.costs[:-1], min(self.prices.costs[-1], left))
+
+    @property
+    def _asks_target(self) -> bool:
+        """Whether a target query is pending."""
+        return any(query.fidelity == len(self.prices.costs) - 1 for query in self.queries)
 
     @property
     def pending(self) -> list[Trial]:

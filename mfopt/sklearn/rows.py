@@ -68,3 +68,11 @@ class Rows:
             "time": seconds.sum(axis=1),
             "status": np.where(failed, "failed", "ok"),
         }
+
+
+def mean_scores(folds: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """The mean test scores of one row, from the outcomes of its folds, by their names in cv_results_."""
+    scores = [one["test_scores"] for one in folds]
+    if not isinstance(scores[0], dict):
+        return {"mean_test_score": np.array([np.mean(scores)])}
+    return {f"mean_test_{name}": np.array([np.mean([one[name] for one in scores])]) for name in scores[0]}

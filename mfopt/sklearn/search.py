@@ -18,7 +18,7 @@ from mfopt.optimizer import Optimizer
 from mfopt.parallel.progress import Progress
 from mfopt.run.trial import Trial
 from mfopt.sklearn.levels import Levels, make_levels
-from mfopt.sklearn.rows import Row, Rows
+from mfopt.sklearn.rows import Row, Rows, mean_scores
 from mfopt.sklearn.spaces import SearchSpace, make_space
 from mfopt.sklearn.subsets import Splits, Subset
 
@@ -45,8 +45,9 @@ class MultiFidelitySearchCV(BaseSearchCV):  # type: ignore[misc]
     levels        how much each fidelity has, the last is the target: parts of the full resource (for a parameter, of
                   the estimator's own value), or amounts. Subsets of rows are nested, and stratified for classes
     capital       the budget, in evaluations with the full resource; by default 20. A fidelity costs its part of one
-    time_limit    seconds, or a string such as "10m"; refit comes after it. Without a capital what an evaluation costs
-                  is the time that it takes, which is learnt, and the limit is the budget
+    time_limit    seconds, or a string such as "10m", after which no evaluation starts; refit comes after it. Without a
+                  capital what an evaluation costs is the time that it takes, which is learnt, and the limit is the
+                  budget; what is left of it in the end goes to the recommended candidate
     strategy, surrogate, maximiser, storage, study
                   those of mfopt.Optimizer. A study that exists is gone on with: its evaluations count, but have no rows
     random_state  seed of the search and of the subsets
@@ -61,6 +62,7 @@ class MultiFidelitySearchCV(BaseSearchCV):  # type: ignore[misc]
     """
 
     _required_parameters = ("estimator", "space")  # as scikit-learn's checks know them
+    _clock = staticmethod(time.perf_counter)  # seconds of evaluations and of the limit; an experiment may take another
 
     def __init__(
         self,
@@ -125,7 +127,8 @@ class MultiFidelitySearchCV(BaseSearchCV):  # type: ignore[misc]
         optimizer.close()
         self.resources_ = self._resources()
         self.cost_estimates_ = optimizer.cost_estimates
-        del self._subsets, self._levels, self._rows
+        self._complete_results()
+        del self._subsets, self._levels, self._rows, self._formatted
 
     def _resources(self) -> list[float]:
         """How much of the resource each fidelity has."""
@@ -155,14 +158,25 @@ class MultiFidelitySearchCV(BaseSearchCV):  # type: ignore[misc]
         )
 
     def _format_results(self, candidate_params: Any, n_splits: int, out: Any, more_results: Any = None) -> Any:
-        """cv_results_ so far: scikit-learn's, with the rows that failed and the columns of ours."""
+        """What evaluate_candidates returns: the mean scores of the last row; `_complete_results` adds all others.
+
+        cv_results_ made anew with every row would take time that grows with the square of their number.
+        """
+        results = mean_scores(out[-n_splits:])
+        self._formatted = (results, candidate_params, n_splits, out, more_results)
+        return results
+
+    def _complete_results(self) -> None:
+        """Make the last results, which fit goes on with, cv_results_: with rows that failed, and columns of ours."""
+        results, candidate_params, n_splits, out, more_results = self._formatted
         all_params, all_out = self._rows.fill(candidate_params, n_splits, out)
-        with warnings.catch_warnings():  # fit says it for every fold that fails; here it would come with every row
+        with warnings.catch_warnings():  # fit has said it for every fold that failed
             warnings.filterwarnings("ignore", "One or more of the", UserWarning)
-            results = super()._format_results(all_params, n_splits, all_out, more_results)
+            completed = super()._format_results(all_params, n_splits, all_out, more_results)
+        results.clear()
+        results.update(completed)
         scores = results[f"mean_test_{self._metric(results)}"]
         results.update(self._rows.columns(scores, all_out, n_splits, self._resources()))
-        return results
 
     def _metric(self, results: Any) -> str:
         """The metric that is optimised, by its name in cv_results_."""
@@ -198,21 +212,24 @@ class _Run:
         self._optimizer = optimizer
         self._space = space
         self._timed = optimizer.fidelities[0].cost is None
-        self._end = np.inf if limit is None else time.monotonic() + limit
+        self._clock = search._clock
+        self._end = np.inf if limit is None else self._clock() + limit
 
     def go(self) -> None:
         """Until the optimiser is done or the time is over; then make sure that the best candidate has a row."""
         display = Progress() if self._search.verbose > 0 else None
         top = len(self._optimizer.fidelities) - 1
         left: list[Trial] = self._optimizer.pending  # of a study that was interrupted
-        while time.monotonic() < self._end and (left or not self._optimizer.done):
-            began = time.perf_counter()
+        while self._clock() < self._end and (left or not self._optimizer.done):
+            began = self._clock()
             trial = left.pop(0) if left else self._optimizer.ask()
             score = self._score(trial.params, trial.fidelity)
-            cost = time.perf_counter() - began if self._timed else None
+            cost = self._clock() - began if self._timed else None
             self._optimizer.tell(trial, score, "failed" if score is None else "ok", cost)
             if display is not None:
                 display.update(self._optimizer, trial)
+        if self._timed and self._clock() < self._end:
+            self._use_rest(top)
         if display is not None:
             display.close(self._optimizer)
         best = self._optimizer.best
@@ -220,17 +237,34 @@ class _Run:
             scored = np.isfinite(self._optimizer.history.y).any()
             found = self._optimizer.recommend().params if scored else self._draw()
             self._score(found, top, needed=True)
-        elif not any(row.fidelity == top and self._is_best(row) for row in self._search._rows.rows):
+        elif not any(row.fidelity == top and self._has(row, best.params) for row in self._search._rows.rows):
             self._score(best.params, top, needed=True)  # it was found before this run began
+
+    def _use_rest(self, top: int) -> None:
+        """Evaluate the recommended candidate with the full resource, in the time that is left.
+
+        The optimiser has ended since an evaluation is expected to take longer than that. It may, as the last one of any
+        search with a time limit, and without it what the last cheap evaluations have shown would be of no use.
+        """
+        if not np.isfinite(self._optimizer.history.y).any():
+            return
+        found = self._optimizer.recommend().params
+        if any(row.fidelity == top and self._has(row, found) for row in self._search._rows.rows):
+            return
+        began = self._clock()
+        score = self._score(found, top)
+        if score is not None:
+            cost = min(self._clock() - began, self._optimizer.remaining)
+            self._optimizer.add(found, top, score, cost)
 
     def _draw(self) -> dict[str, Any]:
         domain = self._space.domain
         point = domain.decode(domain.sample(1, np.random.default_rng(self._optimizer.seed)))[0]
         return domain.params(point)
 
-    def _is_best(self, row: Row) -> bool:
-        best = self._optimizer.best
-        wanted = {} if best is None else self._space.params(best.params)
+    def _has(self, row: Row, point: dict[str, Any]) -> bool:
+        """Whether a row is the evaluation of this point."""
+        wanted = self._space.params(point)
         return all(row.params.get(name) is value or row.params.get(name) == value for name, value in wanted.items())
 
     def _score(self, point: dict[str, Any], m: int, needed: bool = False) -> float | None:
@@ -240,13 +274,13 @@ class _Run:
         row = Row(params, m)
         search._rows.rows.append(row)
         subset = search._subsets[m if search._levels.of_samples else 0]
-        began = time.perf_counter()
+        began = self._clock()
         try:
             results = self._evaluate([params], cv=subset)
         except ValueError as error:
             if "fits failed" not in str(error) or needed:
                 raise
-            row.failed, row.seconds = True, time.perf_counter() - began
+            row.failed, row.seconds = True, self._clock() - began
             if len(search._rows.rows) >= GIVE_UP and not search._rows.any_worked:
                 raise
             return None

@@ -89,6 +89,30 @@ def test_the_last_query_may_overdraw_the_capital():
         opt.ask()
 
 
+@pytest.mark.parametrize("strategy", METHODS)
+@pytest.mark.parametrize("real", [(9.0, 12.0), (1.0, 10.0)])
+def test_a_guess_of_the_targets_cost_does_not_end_a_run_before_its_first_target_query(strategy, real):
+    opt = make((1.0, 10.0), capital=20.0, strategy=strategy)
+    while not opt.done:
+        trial = opt.ask()
+        opt.tell(trial, f(trial), cost=real[trial.fidelity])
+    assert opt.best is not None
+    assert opt.spent < 20.0 + real[1]
+
+
+def test_a_first_target_query_that_fails_or_is_under_way_is_not_asked_again_beyond_the_capital():
+    opt = make((1.0, 10.0), capital=20.0, strategy="mf-naive")
+    first = opt.ask()
+    assert first.fidelity == 0
+    opt.tell(first, 0.5, cost=9.0)
+    trial = opt.ask()
+    assert (trial.fidelity, trial.cost) == (1, 11.0)
+    with pytest.raises(mfopt.Exhausted):
+        opt.ask()
+    opt.tell(trial, status="failed", cost=0.5)
+    assert opt.done
+
+
 def test_costs_must_be_given_for_all_fidelities_or_for_none():
     with pytest.raises(InputError, match="for every fidelity or for none"):
         make([None, 3.0])

@@ -1,6 +1,7 @@
 """MultiFidelitySearchCV beside scikit-learn's own search classes."""
 
 import warnings
+from types import SimpleNamespace
 
 import joblib
 import numpy as np
@@ -114,6 +115,37 @@ def test_time_is_what_evaluations_cost_where_there_is_a_limit_alone():
     assert [one.cost for one in fixed.cost_estimates_] == [0.1, 0.3, 1.0]
 
 
+def search_by(ticks, limit):
+    """A search whose clock advances by half a second with every look at it."""
+
+    class Ticking(MultiFidelitySearchCV):
+        @staticmethod
+        def _clock():
+            ticks.append(0.5 * len(ticks))
+            return ticks[-1]
+
+    return Ticking(SVC(), C, time_limit=limit, cv=3, random_state=0)
+
+
+def test_the_clock_of_a_search_is_that_of_its_limit_and_of_its_costs():
+    ticks = []
+    found = search_by(ticks, 20.0).fit(X, Y)
+    assert 17.0 <= ticks[-1] < 25.0
+    assert 0.4 < min(one.cost for one in found.cost_estimates_) < 2.0
+
+
+def test_the_time_that_is_left_in_the_end_is_for_the_recommended_candidate(monkeypatch):
+    asked = []
+    ask = mfopt.Optimizer.ask
+    monkeypatch.setattr(mfopt.Optimizer, "ask", lambda self: asked.append(ask(self)) or asked[-1])
+    monkeypatch.setattr(mfopt.Optimizer, "done", property(lambda self: len(asked) >= 9))  # long before the limit
+    monkeypatch.setattr(mfopt.Optimizer, "recommend", lambda self: SimpleNamespace(params={"C": 7.0}))
+    results = search_by([], 60.0).fit(X, Y).cv_results_
+    assert 2 in results["fidelity"][:9]  # so that nothing had to be evaluated for want of a value
+    assert len(results["fidelity"]) == 10
+    assert (results["fidelity"][9], results["params"][9]) == (2, {"C": 7.0})
+
+
 def test_a_limit_that_is_too_short_still_gives_a_result():
     found = search(capital=None, time_limit=1e-6).fit(X, Y)
     assert found.cv_results_["resource"].tolist() == [200]
@@ -182,6 +214,20 @@ def test_a_candidate_that_cannot_be_fitted_is_a_failed_evaluation():
     assert found.best_score_ == a[results["fidelity"] == 2].max()
     numbered = search(Picky(), {"a": (0.0, 1.0)}, capital=6.0, error_score=-1.0).fit(X, Y).cv_results_
     assert numbered["mean_test_score"].min() == -1.0
+
+
+def test_failures_at_the_end_have_rows_too():
+    class Tires(Picky):
+        def fit(self, X, y):
+            full.append(len(y) == 200)
+            if sum(full[:-1]) >= 3:  # the first candidate with all data was fitted in its three folds
+                raise RuntimeError("no more")
+            return super().fit(X, y)
+
+    full = []
+    results = search(Tires(), {"a": (0.5, 1.0)}, capital=4.0, refit=False).fit(X, Y).cv_results_
+    assert len(results["status"]) == len(full) / 3
+    assert set(results["status"][np.argmax(results["fidelity"] == 2) + 1 :]) == {"failed"}
 
 
 def test_failures_everywhere_and_failures_that_are_to_be_raised_are_raised():
