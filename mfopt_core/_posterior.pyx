@@ -9,8 +9,8 @@ With the notation of mfopt_core._process:
 Points are taken in passes of up to CHUNK columns, so that memory stays bounded and L is read once per pass. Passes do
 not depend on each other: where the process may use several threads they share them out (mfopt_core._crew). A pass turns
 the coordinates of its points into columns of r, at every level, solves for V in place and sums it up; gradients then
-turn V into L⁻ᵀV in the same memory. The caller has checked the points, bound the number of dimensions, and holds the lock of
-the GP.
+turn V into L⁻ᵀV in the same memory. The caller has checked the points, bound the number of dimensions, and holds the
+lock of the GP.
 """
 
 from libc.string cimport memcpy, memset
