@@ -34,6 +34,7 @@ HISTOGRAM_QUERIES = 184  # of mf-gp-ucb, that the paper's histogram counts
 # fidelity, and a process of so many rows; 0.4 λ_M are 200, as many as in the authors' code.
 _HARTMANN6 = "initial_capital=400.0"
 _SEVERAL = ("mf-gp-ucb", "mf-sko")
+_BESIDE = ("#000000", "-")  # the style of our default beside the paper's
 
 
 @dataclass(frozen=True)
@@ -275,10 +276,12 @@ def _titles(plan: Plan, title: str) -> list[tuple[Method, str]]:
 
 
 def _choose_styles(found: Sequence[report.Series]) -> dict[str, tuple[str, str]]:
-    """A strategy has its own style whatever its options; others take the next free one."""
+    """A strategy has its own style whatever its options; others take the next free one, our default is black."""
     from mfopt.bench.plots import STYLES, choose_styles
 
-    return {**choose_styles(found), **{one.label: STYLES[one.label] for one in found if one.label in STYLES}}
+    own = {one.label: STYLES[one.label] for one in found if one.label in STYLES}
+    others = choose_styles([one for one in found if one.label not in own])
+    return {**own, **{label: _BESIDE if style in own.values() else style for label, style in others.items()}}
 
 
 def _draw_parameter(found: Sequence[report.Series], plan: Plan, name: str) -> list[Path]:

@@ -2,12 +2,13 @@
 
 import csv
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from mfopt import bench, cli, problems
-from mfopt.bench import figures
+from mfopt.bench import figures, report
 from mfopt.bench.cells import Cell, Task
 from mfopt.bench.illustration import PANELS, challenge, steps
 from mfopt.bench.methods import METHODS, Method
@@ -128,6 +129,14 @@ def test_the_default_may_stand_beside_the_paper(asked, unrendered, tmp_path):
         assert sum("mode=paper" in method for method in methods) == sum(
             "mode=paper" not in method for method in methods
         )
+
+
+def test_no_two_curves_of_a_comparison_look_alike():
+    plan = figures.Plan(lambda *_: [], Path(), [0], "paper", default=True)
+    found = [report.Series("currin", one.text, one.label, 100.0, (), 0) for one in plan.shown("currin")]
+    styles = figures._choose_styles(found)
+    assert len(styles) == len(found)
+    assert len(set(styles.values())) == len(found)
 
 
 def test_the_histogram_of_the_paper_counts_the_methods_own_queries(asked, unrendered, tmp_path):

@@ -151,6 +151,8 @@ def describe_problem(name: str) -> str:
     plain, options = parse_options(name)
     shown = ", ".join(f"{key} {value}" for key, value in options.items() if key != "costs")
     costs = " : ".join(f"{cost:g}" for cost in problem.costs)
+    if len(problem.costs) > 3:  # the title of a panel has no room for all of them
+        costs = f"{problem.costs[0]:g} … {problem.costs[-1]:g}"
     about = f"d = {problem.domain.dim}, M = {len(problem.costs)}, costs {costs}"
     return f"{plain}{f' ({shown})' if shown else ''}, {about}"
 
