@@ -271,7 +271,7 @@ def _show(column: dict[str, list[float]], label: str, best: tuple[float, str] | 
     if len(known) < len(values):
         return f"– ({len(known)} of {len(values)})" if known else "–"
     error = _error(values)
-    text = f"{np.mean(values):.5g} ± {error:.1g}"
+    text = f"{np.mean(values):.6g} ± {error:.1g}"
     if best is None:
         return text
     return f"**{text}**" if np.mean(values) >= best[0] - max(error, _error(column[best[1]])) else text
