@@ -289,8 +289,9 @@ def draw(runs: Sequence[dict[str, Any]], names: Sequence[str], paths: Sequence[P
     from mfopt.bench.plots.files import save
 
     styles = {**STYLES, "mf-gp-ucb, mode paper": ("#882255", "-."), "Optuna (TPE)": ("#999933", "--")}
-    figure = Figure(figsize=(13, 7), layout="constrained")
-    panels = figure.subplots(2, 3).ravel()
+    lines = math.ceil((len(names) + 1) / 3)  # one panel for the legend
+    figure = Figure(figsize=(13, 3.5 * lines), layout="constrained")
+    panels = figure.subplots(lines, 3, squeeze=False).ravel()
     handles: dict[str, Any] = {}
     for axes, name in zip(panels, names, strict=False):
         shown = []
