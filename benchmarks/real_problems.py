@@ -271,7 +271,7 @@ def _show(column: dict[str, list[float]], label: str, best: tuple[float, str] | 
     if len(known) < len(values):
         return f"– ({len(known)} of {len(values)})" if known else "–"
     error = _error(values)
-    text = f"{np.mean(values):.5g} ± {error:.1g}"
+    text = f"{np.mean(values):.6g} ± {error:.1g}"
     if best is None:
         return text
     return f"**{text}**" if np.mean(values) >= best[0] - max(error, _error(column[best[1]])) else text
@@ -289,8 +289,9 @@ def draw(runs: Sequence[dict[str, Any]], names: Sequence[str], paths: Sequence[P
     from mfopt.bench.plots.files import save
 
     styles = {**STYLES, "mf-gp-ucb, mode paper": ("#882255", "-."), "Optuna (TPE)": ("#999933", "--")}
-    figure = Figure(figsize=(13, 7), layout="constrained")
-    panels = figure.subplots(2, 3).ravel()
+    lines = math.ceil((len(names) + 1) / 3)  # one panel for the legend
+    figure = Figure(figsize=(13, 3.5 * lines), layout="constrained")
+    panels = figure.subplots(lines, 3, squeeze=False).ravel()
     handles: dict[str, Any] = {}
     for axes, name in zip(panels, names, strict=False):
         shown = []

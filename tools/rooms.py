@@ -87,7 +87,7 @@ ROOMS = {
     ),
     "sklearn": Room(
         "hyper-parameters of scikit-learn models: MultiFidelitySearchCV",
-        "errors checks fidelities domains run optimizer parallel",
+        "errors checks fidelities domains run storage optimizer study parallel",
     ),
     "mfopt": Room(
         "the front door: what `import mfopt` gives",

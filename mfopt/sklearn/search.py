@@ -18,6 +18,7 @@ from mfopt.optimizer import Optimizer
 from mfopt.parallel.progress import Progress
 from mfopt.run.trial import Trial
 from mfopt.sklearn.levels import Levels, make_levels
+from mfopt.sklearn.opening import open_optimizer
 from mfopt.sklearn.rows import Row, Rows, mean_scores
 from mfopt.sklearn.spaces import SearchSpace, make_space
 from mfopt.sklearn.subsets import Splits, Subset
@@ -49,7 +50,8 @@ class MultiFidelitySearchCV(BaseSearchCV):  # type: ignore[misc]
                   capital what an evaluation costs is the time that it takes, which is learnt, and the limit is the
                   budget; what is left of it in the end goes to the recommended candidate
     strategy, surrogate, maximiser, storage, study
-                  those of mfopt.Optimizer. A study that exists is gone on with: its evaluations count, but have no rows
+                  those of mfopt.Optimizer. A study that exists is gone on with, and a larger capital or time limit
+                  becomes its own: its evaluations count, but have no rows
     random_state  seed of the search and of the subsets
 
     scoring, cv, n_jobs, refit, error_score, return_train_score, pre_dispatch and verbose are scikit-learn's. n_jobs are
@@ -145,17 +147,15 @@ class MultiFidelitySearchCV(BaseSearchCV):  # type: ignore[misc]
     def _make_optimizer(self, space: SearchSpace, levels: Levels, seed: int, limit: float | None) -> Optimizer:
         timed = self.capital is None and limit is not None
         capital = limit if timed else real_number(CAPITAL if self.capital is None else self.capital, "capital")
-        return Optimizer(
-            space.domain,
-            fidelities=levels.fidelities(timed),
-            strategy=self.strategy,
-            surrogate=self.surrogate,
-            maximiser=self.maximiser,
-            capital=capital,
-            rng=None if self.storage is not None and self.random_state is None else seed,
-            storage=self.storage,
-            study=self.study,
-        )
+        made = {
+            "domain": space.domain,
+            "fidelities": levels.fidelities(timed),
+            "strategy": self.strategy,
+            "surrogate": self.surrogate,
+            "maximiser": self.maximiser,
+            "rng": None if self.storage is not None and self.random_state is None else seed,
+        }
+        return open_optimizer(made, capital, self.storage, self.study)
 
     def _format_results(self, candidate_params: Any, n_splits: int, out: Any, more_results: Any = None) -> Any:
         """What evaluate_candidates returns: the mean scores of the last row; `_complete_results` adds all others.

@@ -309,6 +309,23 @@ def test_a_search_in_a_storage_is_resumed(tmp_path):
     assert again.best_score_ == pytest.approx(first.best_score_)
 
 
+@pytest.mark.parametrize("budget", ["capital", "time_limit"])
+def test_a_larger_budget_goes_on_with_a_stored_search(tmp_path, budget):
+    def run(amount):
+        given = {"capital": None, budget: amount, "storage": str(tmp_path / "study.db"), "study": "svc"}
+        found = search(**given).fit(X, Y)
+        return found, mfopt.Study.open(given["storage"], "svc")
+
+    small, large = (2.5, 5.0) if budget == "capital" else (0.3, 1.0)
+    first, before = run(small)
+    again, after = run(large)
+    assert (before.capital, after.capital) == (small, large)
+    assert len(after.history) > len(before.history)
+    assert again.best_score_ >= first.best_score_
+    with pytest.raises(InputError, match="capital must be at least what it is"):
+        run(small)
+
+
 def test_regression_and_splits_that_are_shuffled_anew_each_time():
     data, values = make_regression(120, 4, random_state=0)
     found = search(Ridge(), {"alpha": (0.1, 10.0)}, cv=KFold(3, shuffle=True)).fit(data, values)
