@@ -55,7 +55,8 @@ def test_equal_medians_count_and_rows_without_all_methods_are_left_out():
     scores = {"forest": {method: [0.5, 0.7, 0.6] for method in sklearn_models.METHODS}}
     scores["vectors"] = {method: [0.9 if method == "optuna" else 0.8] for method in sklearn_models.METHODS}
     scores["faces"] = {method: [] if method == "skopt" else [1.0] for method in sklearn_models.METHODS}
-    table = sklearn_models.make_table(scores, 2.0)
+    table = sklearn_models.make_table(scores, 2.0, ["mfopt 1", "optuna 4"])
     assert "in 1 of 2 rows" in table
     assert table.count("**0.6000**") == len(sklearn_models.METHODS)
     assert "faces" not in table
+    assert "mfopt 1, optuna 4." in table  # what the runs were made with, whatever is installed here

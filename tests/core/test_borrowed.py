@@ -122,7 +122,7 @@ import faulthandler
 faulthandler.dump_traceback_later(20, exit=True)
 rebuild, given = grown(3).__reduce__()
 for rows in (1e-300 * np.eye(3), np.tril(np.full((3, 3), 1e308))):
-    gp = rebuild(*given[:9], rows, given[10], 0.0)
+    gp = rebuild(*given[:10], rows, given[11], 0.0)
     print(refused(lambda: gp.sample(X[:2], 2, np.random.default_rng(0))) or "drawn")
 """
     assert len(run(code)) == 2
