@@ -49,6 +49,22 @@ def test_a_good_cheap_fidelity_is_not_hedged_against():
     assert "hedge" not in kinds(trials)
 
 
+def forrester(x):
+    return float(-((6 * x[0] - 2) ** 2) * np.sin(12 * x[0] - 4))
+
+
+def blown_up(x):
+    """Like the target, but for a twentieth of X near its lesser maximum."""
+    return 100.0 if 0.007 < x[0] < 0.057 else 0.8 * forrester(x) - 3 * float(x[0] - 0.5)
+
+
+@pytest.mark.parametrize("seed", [94, 190, 191])
+def test_the_hedge_leaves_a_lesser_maximum(seed):
+    opt = mfopt.Optimizer([(0.0, 1.0)], [1.0, 10.0], capital=300.0, rng=seed)
+    run(opt, [blown_up, forrester])
+    assert opt.best.y > 6.0  # the lesser maximum has 0.99
+
+
 def test_hedged_queries_are_for_the_target_and_say_why():
     trials = run(optimizer(), [stranger, bowl])
     hedged = [trial for trial in trials if trial.reason.kind == "hedge"]

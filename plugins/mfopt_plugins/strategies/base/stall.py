@@ -1,4 +1,4 @@
-"""Stall: what one fidelity is asked by turns while its values bring no gain; not in the literature.
+"""Stall: what the target is asked by turns while its values bring no gain; not in the literature.
 
 A model can be wrong in two ways that keep a run where it is, and its own bounds show neither. One that is too smooth
 claims to know what it does not: it settles in a lesser maximum (ucb/doubt.py). One that is too rough, with short
@@ -11,7 +11,8 @@ without a gain three of four queries are taken from the bounds, by turns
                   parameter is often good elsewhere, too, which a model of short length-scales cannot know
     at its best   where the mean is largest; gp-pi, which does that anyway, goes on
 
-Measured in benchmarks/experiments.md.
+It is for methods whose model knows the target alone: one fidelity, or the hedge of several (ucb/hedge.py). Measured in
+benchmarks/experiments.md.
 """
 
 from __future__ import annotations
@@ -64,10 +65,10 @@ def find_away(
     pending: Sequence[Query],
     rng: np.random.Generator,
 ) -> tuple[Array, str] | None:
-    """A point at the first position and why; none for the method's own turn, or where there is nothing to cross."""
+    """A point for the target and why; none for the method's own turn, or where there is nothing to cross."""
     if turn is Turn.OWN:
         return None
-    queried = observations.queried_points(0, pending)
+    queried = observations.queried_points(_find_top(observations), pending)
     if turn is Turn.CROSSED:
         crossed = _find_crossed(domain, observations, failures, queried)
         text = "values bring no gain: the best point with one parameter of another, or the reverse"
@@ -83,7 +84,7 @@ def find_away(
 def _find_crossed(domain: Domain, observations: Observations, failures: FailureModel, queried: Array) -> Array | None:
     """The best point crossed with the best other one that leads away from all queried ones; None: there is none."""
     blocks = blocks_of(domain)
-    u, y = observations.rows(0)
+    u, y = observations.rows(_find_top(observations))
     order = np.argsort(-y, kind="stable")[: min(len(y) // 2, _PARTNERS)]
     for i in order[1:] if len(blocks) > 1 else ():
         children = np.vstack([np.tile(u[order[0]], (len(blocks), 1)), np.tile(u[i], (len(blocks), 1))])
@@ -101,4 +102,9 @@ def _find_crossed(domain: Domain, observations: Observations, failures: FailureM
 
 def _find_safe(u: Array, observations: Observations, failures: FailureModel) -> Array:
     """The rows of u that are not likely to fail."""
-    return u[failures.excess(u, [0])[0] == 0.0] if observations.failed and len(u) else u
+    return u[failures.excess(u, [_find_top(observations)])[0] == 0.0] if observations.failed and len(u) else u
+
+
+def _find_top(observations: Observations) -> int:
+    """The target's position."""
+    return len(observations.used) - 1

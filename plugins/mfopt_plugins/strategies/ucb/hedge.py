@@ -10,7 +10,8 @@ against what two models say there,
 
 and the difference of the two log densities is a score. While the last SCORES of them sum up to more than MARGIN for
 the model alone, the target gets the part ALONE of what is spent, asked where its own upper bound is largest: the
-method is then GP-UCB, but for the last tenth. Not in the paper; measured in benchmarks/experiments.md.
+method is then GP-UCB, but for the last tenth. As GP-UCB it may settle in a lesser maximum, and leaves it in the same
+way (base/stall.py). Not in the paper; measured in benchmarks/experiments.md.
 """
 
 from __future__ import annotations
@@ -27,6 +28,8 @@ from mfopt.protocols import Array, Model, Problem
 from mfopt_plugins.method.kept import count, finite, many, mapping
 from mfopt_plugins.method.models import GROWTH, FidelityModels
 from mfopt_plugins.method.upper_bound import PlainBound
+from mfopt_plugins.strategies.base.stall import Turn, find_turn
+from mfopt_plugins.strategies.ucb.doubt import SETTLED
 
 SCORES = 6
 MARGIN = 4.0  # in units of log density; scores lie within ±MOST, so that one surprise alone does not decide
@@ -117,6 +120,18 @@ class Hedge:
         if isinstance(surrogate, FusesBounds):
             return surrogate.bound([self._alone], beta, [0.0])
         return PlainBound([self._alone], beta, [0.0])
+
+    def find_turn(self, gain: float, unit: float, waiting: int, t: int) -> Turn:
+        """Whose turn target query t is, whose bound promises a `gain`; `waiting` others are pending.
+
+        Refinements may all be one point, whose value counts once: they take turns with gaps whatever was in vain.
+        """
+        if not self._models.is_noiseless(self._top):
+            return Turn.OWN
+        whose = find_turn(self._models.observations.rows(self._top)[1], unit, waiting)
+        if whose not in (Turn.OWN, Turn.BEST):
+            return whose
+        return Turn.GAP if gain <= SETTLED * unit and t % 2 else Turn.OWN
 
     def _make(self) -> Model:
         target = self._models.used[self._top]

@@ -14,11 +14,9 @@ Rule "worth" needs one posterior of all fidelities, in which a cheap value moves
 is worth, so that no threshold is needed, a useless fidelity is left alone and a good one is asked as long as it helps.
 
 β_t, ζ and γ come from a schedule (schedule.py). By default, and not in the paper: doubt (doubt.py) where the bounds
-promise nothing; the last target query that the capital pays for explores no more, it maximises φ with β = 0. Pending
-queries count as told with their posterior mean. Where evaluations fail φ is lowered (base/avoid.py), and a fidelity
-that is likely to fail at x_t is skipped.
-By default no point is queried twice on a noiseless fidelity: the query moves up to the next fidelity or, if the target
-knows the point too, to the next best point.
+promise nothing; the last target query that the capital pays for maximises φ with β = 0; no point is queried twice on a
+noiseless fidelity, the query moves up to the next one or, at the target, to the next best point. Pending queries count
+as told with their posterior mean. Where evaluations fail φ is lowered (base/avoid.py).
 """
 
 from __future__ import annotations
@@ -280,10 +278,7 @@ class UCBStrategy(_Learner):
         return self._suggest(kind, turn, choice)
 
     def _explores_noise(self) -> bool:
-        """Whether values are noisy where φ is the target's own bound, which then never settles, so that none doubts it.
-
-        Where φ is made of all fidelities' bounds the cheap ones explore.
-        """
+        """Whether values are noisy where φ is the target's own bound, which then never settles: none doubts it."""
         alone = self._top == 0 or self._weighs
         return alone and self._manner.noise_tests and self._models.any_noise_is_certain()
 
@@ -306,9 +301,8 @@ class UCBStrategy(_Learner):
         stalled = self._break_stall(turn)
         if stalled is not None:
             return "stall", turn, stalled
-        choice = self._explore(turn)
+        kind, choice = "ucb", self._explore(turn)
         doubt = self._doubt if self._doubt is not None and self._is_settled(choice) else None
-        kind = "ucb"
         if doubt is not None and doubt.looks:
             kind = "doubt"
             turn, choice = self._look_elsewhere(turn)
@@ -338,8 +332,12 @@ class UCBStrategy(_Learner):
             choice = self._ask_target(bound, replace(turn, beta=0.0), text)
             if not self._is_settled(choice):
                 return choice
+        return self._leave(whose, turn)
+
+    def _leave(self, whose: Turn, turn: _Turn) -> _Choice | None:
+        """A target query away from those that bring no gain, or None (base/stall.py)."""
         found = find_away(whose, self._problem.domain, self._observations, self._failures, turn.pending, turn.view.rng)
-        return None if found is None else self._terms_at(found[0], turn.beta).at(0, found[1])
+        return None if found is None else self._terms_at(found[0], turn.beta).at(self._top, found[1])
 
     def _beware(self, kind: str, turn: _Turn, choice: _Choice) -> tuple[str, _Turn, _Choice]:
         """The same, or what is better asked before it because evaluations fail (base/risk.py)."""
@@ -396,10 +394,15 @@ class UCBStrategy(_Learner):
         return self._terms_at(u, turn.beta).at(self._top, text)
 
     def _ask_alone(self, hedge: Hedge, turn: _Turn) -> _Choice:
-        """A target query by GP-UCB."""
+        """A target query by GP-UCB, or against its stall."""
         text = "its own values have predicted the target better than all fidelities together"
-        with hedge.hallucinate(self._observations.pending_points(self._top, turn.pending)):
-            return self._ask_target(hedge.bound(turn.beta), turn, text)
+        waiting = self._observations.pending_points(self._top, turn.pending)
+        with hedge.hallucinate(waiting):
+            bound = hedge.bound(turn.beta)
+            choice = self._ask_target(bound, turn, text)
+            gain = float(bound(choice.u[None])[0]) - (incumbent(self._models, ()) or 0.0)
+        whose = Turn.OWN if self._doubt is None else hedge.find_turn(gain, self._spread(), len(waiting), turn.view.t)
+        return self._leave(whose, turn) or choice
 
     def _choose_fidelity(self, u: Array, turn: _Turn) -> _Choice:
         """m_t at x_t."""
