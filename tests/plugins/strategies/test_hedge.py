@@ -173,3 +173,20 @@ def test_the_default_prefers_a_rough_kernel_and_others_the_papers():
 def test_a_switch_is_on_or_off(name):
     with pytest.raises(mfopt.errors.InputError, match=f"{name} must be True, False or None, got 'maybe'"):
         MFGPUCB(**{name: "maybe"})
+
+
+def test_values_that_nobody_asked_for_are_learnt_from_when_there_is_something_to_compare(monkeypatch):
+    """A study that is opened again is shown all its values before its state: none of them must cost a fit."""
+    learnt, learn = [], Hedge._learn
+    monkeypatch.setattr(Hedge, "_learn", lambda self, u, y: (learnt.append(len(y)), learn(self, u, y)))
+    opt = mfopt.Optimizer([(0, 1)] * 2, [1.0, 10.0], rng=0)
+    x = np.random.default_rng(0).random((40, 2))
+    opt.add(x, 0, x.sum(axis=1))
+    opt.add(x, 1, x.sum(axis=1))
+    assert opt.strategy is not None  # which has been shown all of it
+    assert learnt == []
+    while len(opt.history) < 84 or not learnt:
+        trial = opt.ask()
+        opt.tell(trial, float(trial.x.sum()))
+        assert len(opt.history) < 200
+    assert all(n >= 3 for n in learnt)

@@ -52,33 +52,44 @@ class Hedge:
         self._top = len(models.used) - 1
         self._scores: list[float] = []
         self.prefers_alone = False
-        self._learnt = 0  # rows from which the model learnt
+        self._learnt = 0  # rows from which the model learnt, or is to learn as soon as it is needed
+        self._due = False
         self._alone = self._make()
 
     def judge(self, u: Array, y: float | None) -> None:
         """Compare what the models say of a target value that is about to count; y as they see it, None: not at all."""
         if y is None:
             return
-        self._update()
+        self._schedule()
         values = self._models.observations.rows(self._top)[1]
         together = self._models.models[self._top]
-        if self._alone.n >= FEWEST and together.n >= FEWEST:
+        if (
+            self._learnt and together.n >= FEWEST
+        ):  # where data are added, or a run is taken up again, nobody has asked yet
+            self._update()
             floor = (_FINE * float(np.ptp(values))) ** 2
             score = _log_density(self._alone, u, y, floor) - _log_density(together, u, y, floor)
             self._scores = [*self._scores, float(np.clip(score, -MOST, MOST))][-SCORES:]
             self.prefers_alone = sum(self._scores) > MARGIN
 
+    def _schedule(self) -> None:
+        """Note where the model of the target alone is to learn from the values told."""
+        n = self._models.observations.counts[self._top]
+        if n >= FEWEST and n - self._learnt >= max(1, ceil(GROWTH * self._learnt)):
+            self._learnt, self._due = n, True
+
     def _update(self) -> None:
         """Bring the model of the target alone up to date with the values told."""
+        self._schedule()
         u, y = self._models.observations.rows(self._top)
-        if len(y) >= FEWEST and len(y) - self._learnt >= max(1, ceil(GROWTH * self._learnt)):
-            self._learn(u, y)
-        elif self._alone.n < len(y) and self._learnt:
+        if self._due:
+            self._learn(u[: self._learnt], y[: self._learnt])
+        if self._alone.n < len(y) and self._learnt:
             self._alone.extend(u[self._alone.n :], y[self._alone.n :])
 
     def forget(self) -> None:
         """Learn anew at the next update: the values are seen differently."""
-        self._learnt = 0
+        self._learnt, self._due = 0, False
         self._alone = self._make()
 
     def restart(self) -> None:
@@ -99,6 +110,8 @@ class Hedge:
 
     def state(self) -> dict[str, Any] | None:
         """The scores and what the model alone has learnt; None where it cannot tell."""
+        if self._due:
+            self._update()
         alone = self._alone.state() if isinstance(self._alone, KeepsFit) else None
         if alone is None:
             return None
@@ -108,7 +121,7 @@ class Hedge:
         """Be as another hedge was over the same values, which are restored before."""
         given = mapping(state, "scores", "learnt", "rows", "alone")
         self._scores, self._learnt, n = many(finite)(given["scores"]), count(given["learnt"]), count(given["rows"])
-        self.prefers_alone = sum(self._scores) > MARGIN
+        self.prefers_alone, self._due = sum(self._scores) > MARGIN, False
         u, y = self._models.observations.rows(self._top)
         if not isinstance(self._alone, KeepsFit) or n > len(y):
             raise ValueError(f"the model alone must have at most {len(y)} rows, got {n}")
@@ -139,7 +152,7 @@ class Hedge:
 
     def _learn(self, u: Array, y: Array) -> None:
         """A fresh model of these rows: what it learns depends on nothing else."""
-        self._alone, self._learnt = self._make(), len(y)
+        self._alone, self._due = self._make(), False
         self._alone.fit(u, y, np.random.default_rng([self._problem.seed, _STREAM, len(y)]))
 
 
