@@ -256,7 +256,7 @@ def main() -> None:
             figures.append({"what": name, "against": other, "mfopt_s": seconds["mfopt"], "other_s": value})
     about = timing.machine() | {"build": mfopt_core.BUILD}
     head = ", ".join(f"{key} {value}" for key, value in about.items())
-    table = "\n".join([f"{head}; one thread, best of 7 rounds.", "", *rows])
+    table = "\n".join([f"{head}; one thread, CPU time, best of 7 rounds.", "", *rows])
     timing.record("core", table, {"machine": about, "figures": figures})
 
 

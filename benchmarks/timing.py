@@ -1,6 +1,7 @@
 """Timing of alternatives in one run: all on one thread, in turns, the best of several repetitions of each.
 
-The best, because a shared machine only ever adds time; in turns, because its speed drifts.
+The best, because a shared machine only ever adds time; in turns, because its speed drifts; and CPU time, which is
+that of a clock where nobody else computes.
 """
 
 import json
@@ -32,16 +33,16 @@ def best_seconds(
     calls = {}
     for name, call in contenders.items():
         call()
-        start = time.perf_counter()
+        start = time.process_time()
         call()
-        calls[name] = max(1, int(least / max(time.perf_counter() - start, 1e-9)))
+        calls[name] = max(1, int(least / max(time.process_time() - start, 1e-9)))
     best = dict.fromkeys(contenders, float("inf"))
     for _ in range(repeat):
         for name, call in contenders.items():
-            start = time.perf_counter()
+            start = time.process_time()
             for _ in range(calls[name]):
                 call()
-            best[name] = min(best[name], (time.perf_counter() - start) / calls[name])
+            best[name] = min(best[name], (time.process_time() - start) / calls[name])
     return best
 
 
@@ -69,7 +70,7 @@ def machine() -> dict[str, str]:
     }
 
 
-def head(note: str = "one thread") -> str:
+def head(note: str = "one thread, CPU time") -> str:
     """The first paragraph of a section: what was measured, and with what."""
     return ", ".join(f"{key} {value}" for key, value in machine().items()) + f"; {note}.\n\n"
 
