@@ -250,9 +250,9 @@ def valley(x):
 
 
 def test_half_of_x_without_a_cheap_fidelity_does_not_take_most_of_the_capital():
-    """It took 33 of 42 exploring target queries with these seeds, though the best value lies in the other half."""
+    """It took 33 of 42 exploring target queries with seeds 1, 3 and 5, though the best value lies in the other half."""
     exploring = []
-    for seed in (1, 3, 5):
+    for seed in range(12):  # single runs differ much, and with the versions of SciPy
         opt = mfopt.Optimizer([(0.0, 1.0)] * 3, [1.0, 10.0], maximiser=quick(), capital=200.0, rng=seed)
         while not opt.done:
             trial = opt.ask()
@@ -264,5 +264,5 @@ def test_half_of_x_without_a_cheap_fidelity_does_not_take_most_of_the_capital():
                 opt.tell(trial, status="failed")
             else:
                 opt.tell(trial, 0.9 * y + 0.2 * float(np.sin(4 * x[0] + x[1])))
-    assert len(exploring) > 30
+    assert len(exploring) > 100
     assert np.mean(exploring) < 0.3
