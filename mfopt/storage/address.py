@@ -9,9 +9,7 @@ from mfopt.checks import show
 
 _PLAIN = re.compile(r"[\w.:,/\[\]-]*")  # of a host or a database: nothing that could be a piece of a password with an @
 _SECRETS = re.compile(r"(?:password|passwd|pwd|\bpass|\bpw)\s*=\s*('(?:[^'\\]|\\.)*'|[^&\s]*)", re.IGNORECASE)
-_PORT = re.compile(
-    r"\[.*\](?::\d*)?|[^:]*(?::\d*)?"
-)  # a host, and a port that is a number; several with commas between
+_PORT = re.compile(r"\[.*\](?::\d*)?|[^:]*(?::\d*)?")  # one host, and a port that is a number
 _PAIRS = re.compile(r"(?:host|hostaddr|port|user|dbname|service)\s*=")
 
 

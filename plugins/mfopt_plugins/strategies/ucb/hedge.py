@@ -63,9 +63,7 @@ class Hedge:
         self._schedule()
         values = self._models.observations.rows(self._top)[1]
         together = self._models.models[self._top]
-        if (
-            self._learnt and together.n >= FEWEST
-        ):  # where data are added, or a run is taken up again, nobody has asked yet
+        if self._learnt and together.n >= FEWEST:  # fewer where data were added or a run reopened, before an ask
             self._update()
             floor = (_FINE * float(np.ptp(values))) ** 2
             score = _log_density(self._alone, u, y, floor) - _log_density(together, u, y, floor)
