@@ -249,8 +249,10 @@ class Strategist(Accountable):
         strategy = self.strategy
         if self.behind or not isinstance(strategy, KeepsState):
             return None
+        one = OneThread()  # what is told depends on the bits that are computed, as asks do
         try:
-            state = self._culprit.call("state", strategy.state)
+            with one:
+                state = self._culprit.call("state", strategy.state)
             text = None if state is None else to_text(state)
         except Exception as error:
             if not self._warned_of_state:
@@ -258,6 +260,8 @@ class Strategist(Accountable):
                 why = self._culprit.error(f"state must return plain values, got {type(error).__name__}: {error}")
                 warnings.warn(f"the study will be slow to reopen: {why}", PluginWarning, stacklevel=2)
             return None
+        finally:
+            one.end()
         return None if text is None or len(text) > LONGEST else text
 
     def can_skip(self, number: int) -> bool:

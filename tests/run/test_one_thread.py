@@ -51,6 +51,18 @@ def test_a_strategy_has_one_thread_and_others_have_theirs(several):
     assert set(several()) == {3}
 
 
+def test_a_state_is_told_with_one_thread_as_it_is_restored(several):
+    """Its bits depend on that: a state told with others was of no use to the next process, which replayed the run."""
+    opt = mfopt.Optimizer([(0, 1)], [1.0, 10.0], capital=100.0, rng=0)
+    opt.tell(opt.ask(), 1.0)
+    strategist = opt._session.strategist()
+    seen, tell = [], opt.strategy.state
+    opt.strategy.state = lambda: seen.extend(several()) or tell()
+    assert strategist.tell_state() is not None
+    assert set(seen) == {1}
+    assert set(several()) == {3}
+
+
 def test_an_ask_in_another_thread_has_one_thread_too(several):
     strategy = Watching(several)
     opt = mfopt.Optimizer([(0, 1)], [1.0], capital=10.0, strategy=strategy)
