@@ -12,6 +12,7 @@ It imports nothing from mfopt and can be used on its own. Where to find what:
     _ucb.pyx         φ = min_m φ_m over several GPs; _argmax.pyx: its lazy exact argmax over tracked points
     _level.pyx       Level, one fidelity of a process, and what it remembers of points that come back
     _pair.pyx        Pair, two levels of one process and their covariance
+    _improvement.pyx Improvement, the augmented expected improvement of all levels, for searches
     _bound.pyx       Bound, φ over levels with all that a search wants of it
     _search.pyx      whole searches: DIRECT and ascents on a Bound, or on any function
     _direct.pyx      DIRECT, a batch of points at a time
@@ -21,11 +22,13 @@ What these stand on:
 
     _correlation.pyx what a process asks of a kernel
     _kernels.pyx     k(x, z) and its gradients
+    _bessel.pyx      K_ν of the general Matérn kernel, from SciPy
     _mixture.pyx     Mixture, levels that are sums of the same independent functions
     _cholesky.pyx    L as rows of blocks: add rows, forget rows, solve
     _data.pyx        the rows of data: points in two layouts, values, noises
     _columns.pyx     columns of L⁻¹ r at tracked points, and their sums
     _slots.pyx       slots of points, found by their coordinates; the one unused for longest makes way
+    _augmented.pxd   the terms of an Improvement at one point
     _heap.pxd        a binary heap of indices by their keys
     _memory.pyx      all memory outside NumPy arrays
     _arrays.pyx      checks and conversions of what comes in
@@ -37,12 +40,13 @@ from mfopt_core._ascent import Ascent
 from mfopt_core._bound import Bound
 from mfopt_core._direct import Direct
 from mfopt_core._gp import GP
+from mfopt_core._improvement import Improvement
 from mfopt_core._kernels import BUILD, KERNELS, Kernel
 from mfopt_core._level import Level
 from mfopt_core._level_likelihood import LevelLikelihood
 from mfopt_core._mixture import Mixture
 from mfopt_core._pair import Pair
-from mfopt_core._search import ascend, choose_apart, divide
+from mfopt_core._search import ascend, choose_apart, divide, find_distinct
 from mfopt_core._tracked import Tracked
 from mfopt_core._ucb import argmax_ucb, mf_ucb
 
@@ -53,6 +57,7 @@ __all__ = [
     "Ascent",
     "Bound",
     "Direct",
+    "Improvement",
     "Kernel",
     "Level",
     "LevelLikelihood",
@@ -63,5 +68,6 @@ __all__ = [
     "ascend",
     "choose_apart",
     "divide",
+    "find_distinct",
     "mf_ucb",
 ]

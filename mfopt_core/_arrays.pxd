@@ -10,6 +10,7 @@ cdef cnp.ndarray as_mask(object x, Py_ssize_t n, str what)
 cdef cnp.ndarray copy_mask(object x, Py_ssize_t n, Py_ssize_t d, str what)
 cdef cnp.ndarray copy_vector(object x, Py_ssize_t n, str what)
 cdef cnp.ndarray copy_indices(object x, str what)
+cdef cnp.ndarray copy_sizes(object sizes, Py_ssize_t q)
 cdef object keep_still(object value)
 cdef Py_ssize_t as_integer(object value, str what) except? -1
 cdef double as_number(object value, str what) except? -1.0

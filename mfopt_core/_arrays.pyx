@@ -129,6 +129,18 @@ cdef cnp.ndarray copy_indices(object x, str what):
     return np.array(given, dtype=np.intp, order="C")  # what is beyond intp becomes negative
 
 
+cdef cnp.ndarray copy_sizes(object sizes, Py_ssize_t q):
+    """The sizes of groups of q rows as such an array."""
+    cdef cnp.ndarray groups = copy_indices(sizes, "sizes")
+    cdef const Py_ssize_t *size = <const Py_ssize_t *>cnp.PyArray_DATA(groups)
+    cdef Py_ssize_t k, left = q
+    for k in range(cnp.PyArray_DIM(groups, 0)):
+        left = left - size[k] if 0 < size[k] <= left else -1
+    if left != 0:
+        raise ValueError(f"sizes must be positive and add up to the {q} rows of x, got {groups.tolist()}")
+    return groups
+
+
 cdef object keep_still(object value):
     """What an error is to show of `value`: a copy of an array, which a thread may reshape while it is being printed."""
     return np.array(value) if isinstance(value, np.ndarray) else value

@@ -2,6 +2,7 @@ cimport cython
 
 cdef enum:
     BLOCK = 128  # rows per block row: large enough for full-speed BLAS, small enough to waste little memory
+    FEW = 3  # up to this many new rows are solved for one by one: less than BLAS's start-up
 
 
 cdef inline Py_ssize_t count_blocks(Py_ssize_t n) noexcept nogil:
@@ -25,7 +26,8 @@ cdef class Factor:
     cdef int reserve(self, Py_ssize_t n) except -1
     cdef double *row(self, Py_ssize_t i) noexcept nogil
     cdef int complete(self, Py_ssize_t m, double floor, int threads) noexcept nogil
-    cdef int _complete_one(self, double floor) noexcept nogil
+    cdef int complete_singly(self, Py_ssize_t m, double floor) noexcept nogil
+    cdef int _complete_one(self, Py_ssize_t done, double floor) noexcept nogil
     cdef int _complete_block(self, Py_ssize_t b, Py_ssize_t first, Py_ssize_t m, double floor) noexcept nogil
     cdef int _complete_blocks(
         self, Py_ssize_t first, Py_ssize_t last, Py_ssize_t end, double floor, int threads

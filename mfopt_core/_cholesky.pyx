@@ -22,10 +22,9 @@ from mfopt_core._blas cimport gemm_nn, gemm_nt, gemm_tn, trsm_lower, trsm_lower_
 from mfopt_core._crew cimport count_workers, mf_run
 from mfopt_core._memory cimport allocate, release, resize
 from mfopt_core._rows cimport (
-    MF_FEW, mf_backward, mf_backward_few, mf_check, mf_dot, mf_forward, mf_forward_few, mf_rows_dot,
+    MF_FEW, MF_GROUP, mf_backward, mf_backward_few, mf_check, mf_dot, mf_forward, mf_forward_few, mf_forward_rows,
+    mf_rows_dot,
 )
-
-cdef Py_ssize_t FEW = 3  # up to this many new rows are solved for one by one: less than BLAS's start-up
 
 cdef struct Column:  # X_c of the block rows from `below` on, of rows up to `end`
     void *factor
@@ -84,7 +83,7 @@ cdef class Factor:
 
         0, or −1 when a pivot is below `floor`; then the rows before that one are rows of L, and K must be written anew.
         """
-        cdef Py_ssize_t b, count, _, end = self.n + m
+        cdef Py_ssize_t b, count, end = self.n + m
         while self.n < end:
             b = self.n // BLOCK
             count = (b + 1) * BLOCK - self.n
@@ -94,17 +93,29 @@ cdef class Factor:
                 if self._complete_blocks(b, count_blocks(end - FEW), end, floor, threads):
                     return -1
             elif count <= FEW:
-                for _ in range(count):
-                    if self._complete_one(floor):
-                        return -1
+                if self.complete_singly(count, floor):
+                    return -1
             elif self._complete_block(b, self.n - b * BLOCK, count, floor):
                 return -1
         return 0
 
-    cdef int _complete_one(self, double floor) noexcept nogil:
-        """l = L⁻¹ k and the pivot."""
+    cdef int complete_singly(self, Py_ssize_t m, double floor) noexcept nogil:
+        """The same as if each row came alone, to the bit; L is read once for all rows of a block row."""
+        cdef Py_ssize_t b, count, done, _, end = self.n + m
+        while self.n < end:
+            b = self.n // BLOCK
+            count = min(end, (b + 1) * BLOCK) - self.n
+            done = self.n - self.n % MF_GROUP
+            mf_forward_rows(done, BLOCK, self.rows, self.rdiag, count, self.row(self.n), (b + 1) * BLOCK)
+            for _ in range(count):
+                if self._complete_one(done, floor):
+                    return -1
+        return 0
+
+    cdef int _complete_one(self, Py_ssize_t done, double floor) noexcept nogil:
+        """l = L⁻¹ k, of which the first `done` entries are there, and the pivot."""
         cdef double *lrow = self.row(self.n)
-        mf_forward(self.n, BLOCK, self.rows, self.rdiag, lrow)
+        mf_forward(done, self.n, BLOCK, self.rows, self.rdiag, lrow)
         return self._pivot(lrow, lrow[self.n], floor)
 
     cdef int _pivot(self, double *lrow, double diagonal, double floor) noexcept nogil:
@@ -185,7 +196,7 @@ cdef class Factor:
         cdef double *block
         mf_check(q <= ld and blocks <= self.allocated)
         if ld == 1:
-            mf_forward(self.n, BLOCK, self.rows, self.rdiag, v)
+            mf_forward(0, self.n, BLOCK, self.rows, self.rdiag, v)
             return
         if ld == MF_FEW:
             mf_forward_few(self.n, BLOCK, self.rows, self.rdiag, v)

@@ -15,7 +15,7 @@ cimport cython
 cimport numpy as cnp
 
 from mfopt_core._arrays cimport (
-    as_integer, as_matrix, as_number, as_points, as_vector, copy, copy_vector, data, new_matrix, new_vector,
+    as_integer, as_matrix, as_number, as_points, as_vector, copy, copy_sizes, copy_vector, data, new_matrix, new_vector,
 )
 from mfopt_core._kernels cimport Kernel
 from mfopt_core._mixture cimport Mixture
@@ -67,14 +67,16 @@ cdef class GP:
         with self.lock:
             self.process.extend(1, data(point), &value, NULL)
 
-    def extend(self, x, y, noise=None):
+    def extend(self, x, y, noise=None, sizes=None):
         """Add observations y (q,) at x (q, d), in this order: O(n²) each, by blocks.
 
-        `noise` holds the variance of each one's noise, (q,), where that is not the GP's.
+        `noise` holds the variance of each one's noise, (q,), where that is not the GP's. With `sizes` the result is, to
+        the bit, that of one call for each group of so many of them; it comes sooner.
         """
         cdef cnp.ndarray points = as_points(x, self.process.d(), "x")
         cdef Py_ssize_t q = cnp.PyArray_DIM(points, 0), d = cnp.PyArray_DIM(points, 1), i
         cdef cnp.ndarray values = copy_vector(y, q, "y"), noises = None
+        cdef cnp.ndarray groups = None if sizes is None else copy_sizes(sizes, q)
         for i in range(q):
             self.process.check_value(data(values)[i])
         if noise is not None:
@@ -83,7 +85,10 @@ cdef class GP:
                 self.process.check_noise(data(noises)[i])
         self.bind(d)
         with self.lock:
-            self.process.extend(q, data(points), data(values), NULL if noises is None else data(noises))
+            self.process.extend(
+                q, data(points), data(values), NULL if noises is None else data(noises),
+                0 if groups is None else len(groups), NULL if groups is None else <Py_ssize_t *>cnp.PyArray_DATA(groups)
+            )
 
     def truncate(self, n):
         """Keep the first n observations and forget the rest, at no cost."""

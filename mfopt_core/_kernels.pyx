@@ -17,7 +17,6 @@ j is soa[c·ld + j]. Values there are g and h; the scale is the caller's.
 cimport cython
 cimport numpy as cnp
 from libc.math cimport exp, lgamma, log, sqrt
-from scipy.special.cython_special cimport kve
 
 from mfopt_core._arrays cimport as_number, as_points, copy_vector, data, keep_still, new_matrix, to_soa
 from mfopt_core._cholesky cimport BLOCK
@@ -34,8 +33,19 @@ cnp.import_array()
 
 KERNELS = ("se", "matern12", "matern32", "matern52", "matern")
 BUILD = mf_build().decode()
+ctypedef double (*Function)(double, double) noexcept nogil
+cdef Function scaled_bessel = NULL  # e^u K_ν(u), once a general Matérn was made
 cdef double TINY = 1e-150  # a length-scale whose reciprocal could overflow when squared
 cdef double FAR = 1e8  # squared distance beyond which the general Matérn is 0
+
+
+cdef int _load_bessel() except -1:
+    global scaled_bessel
+    if scaled_bessel == NULL:
+        from mfopt_core import _bessel
+
+        scaled_bessel = <Function><size_t>_bessel.address()
+    return 0
 
 
 cdef double _matern(double nu, double r2) noexcept nogil:
@@ -43,7 +53,7 @@ cdef double _matern(double nu, double r2) noexcept nogil:
     cdef double u = sqrt(2.0 * nu * (r2 if r2 < FAR else FAR)), value
     if u < 1e-150:
         return 1.0
-    value = exp((1.0 - nu) * log(2.0) - lgamma(nu) + nu * log(u) - u + log(kve(nu, u)))
+    value = exp((1.0 - nu) * log(2.0) - lgamma(nu) + nu * log(u) - u + log(scaled_bessel(nu, u)))
     return value if value <= 1.0 else 1.0  # K_ν overflows, or rounds up, only where g is 1 to rounding
 
 
@@ -52,7 +62,8 @@ cdef double _matern_slope(double nu, double r2) noexcept nogil:
     cdef double u = sqrt(2.0 * nu * (r2 if r2 < FAR else FAR)), limit = nu / (nu - 1.0) if nu > 1.0 else 0.0, value
     if u < 1e-150:
         return limit
-    value = 2.0 * nu * exp((1.0 - nu) * log(2.0) - lgamma(nu) + (nu - 1.0) * log(u) - u + log(kve(nu - 1.0, u)))
+    value = (1.0 - nu) * log(2.0) - lgamma(nu) + (nu - 1.0) * log(u) - u + log(scaled_bessel(nu - 1.0, u))
+    value = 2.0 * nu * exp(value)
     return value if value - value == 0.0 else limit
 
 
@@ -106,6 +117,8 @@ cdef class Kernel(Correlation):
         if self.shape.order > 100.0:
             given = keep_still(nu)
             raise ValueError(f"nu must be at most 100 (beyond, the kernel is se for all purposes), got {given!r}")
+        if self.shape.kind == MF_MATERN:
+            _load_bessel()
         self.scale = _positive(scale, "scale")
         self.isotropic = np.ndim(lengthscale) == 0
         if self.isotropic:

@@ -5,7 +5,7 @@ With the notation of mfopt_core._process, v_k = L⁻¹ r(x, tail_k) and the fact
     cov(f_1(x), f_2(x)) = a_1 a_2 s (r_12 − v_1ᵀv_2),    r_12 = k((x, tail_1), (x, tail_2))/s, the same at every x
     its gradient        = −a_1 a_2 s Σ_i ((L⁻ᵀv_2)_i ∇r_1i + (L⁻ᵀv_1)_i ∇r_2i)
 
-Both columns come from one pass over L; for points that come back the levels remember them (mfopt_core._level).
+Both columns come from one pass over L.
 
 Layout. Numbers of both levels are (2, q), gradients (2, q, dims).
 """
@@ -22,8 +22,7 @@ from mfopt_core._level cimport Level
 from mfopt_core._memory cimport Scratch
 from mfopt_core._posterior cimport CHUNK, Pass, Where, find_width, join_tail, open_passes, solve_pass
 from mfopt_core._process cimport Process
-from mfopt_core._rows cimport MF_FEW, mf_dot
-from mfopt_core._tracker cimport Desks, Tracker
+from mfopt_core._rows cimport MF_FEW
 
 import numpy as np
 
@@ -57,18 +56,6 @@ cdef class Pair:
         """Means, variances, the covariance, and their gradients in u: (2, q, dims), (2, q, dims), (q, dims)."""
         return self._evaluate(u, True)
 
-    def recurring(self, u):
-        """The same as a call, for points that will come back: what is found out about them is kept."""
-        cdef cnp.ndarray points = self._check(u)
-        cdef Py_ssize_t q = cnp.PyArray_DIM(points, 0)
-        cdef cnp.ndarray mean = new_matrix(2, q), var = new_matrix(2, q), covariance = new_vector(q)
-        cdef GP gp = self.first.gp
-        with gp.lock:
-            if self.first.has_room(q) and self.second.has_room(q):
-                self._recall(points, mean, var, covariance)
-                return mean, var, covariance
-        return self._evaluate(points, False)
-
     cdef cnp.ndarray _check(self, object u):
         """u as points of both levels, in an array whose shape no other thread can set."""
         cdef cnp.ndarray points = as_points(u, 0, "u").view()
@@ -84,8 +71,6 @@ cdef class Pair:
             whole[d + c] = x[c] if c < dims else data(self.tails)[d - dims + c - dims]
         process.kernel.row(1, whole, 1, whole + d, &r)
         return r
-
-    # -- anywhere --------------------------------------------------------------------------------------------
 
     cdef tuple _evaluate(self, object u, bint slopes):
         cdef Scratch scratch = Scratch.__new__(Scratch)
@@ -154,34 +139,6 @@ cdef class Pair:
         dcov *= -self.first.factor * self.second.factor * process.kernel.scale
         return 0
 
-    # -- points that come back -------------------------------------------------------------------------------
-
-    cdef int _recall(self, cnp.ndarray points, cnp.ndarray mean, cnp.ndarray var, cnp.ndarray covariance) except -1:
-        """Means, variances and covariances from what the levels remember; the lock is held."""
-        cdef Scratch scratch = Scratch.__new__(Scratch)
-        cdef Py_ssize_t q = cnp.PyArray_DIM(points, 0), dims = cnp.PyArray_DIM(points, 1), j
-        cdef Process process = self.first.gp.process
-        cdef Py_ssize_t *slots = scratch.indices(2 * q)
-        cdef Desks desks
-        cdef double prior
-        if q == 0:
-            return 0
-        prior = self._prior(process, data(points), dims, scratch.numbers(2 * (dims + len(self.first.last))))
-        self.first.keep(q, dims, data(points), slots)
-        self.second.keep(q, dims, data(points), slots + q)
-        cdef Tracker low = self.first.kept, high = self.second.kept
-        low.open_desks(&desks, q, scratch)
-        with nogil:
-            low.refresh_some(q, slots, &desks)
-            high.refresh_some(q, slots + q, &desks)
-            for j in range(q):
-                data(mean)[j] = process.mean_of(low.columns.dot[slots[j]])
-                data(var)[j] = process.variance_of(low.columns.square[slots[j]])
-                data(mean)[q + j] = process.mean_of(high.columns.dot[slots[q + j]])
-                data(var)[q + j] = process.variance_of(high.columns.square[slots[q + j]])
-                data(covariance)[j] = prior - multiply_kept(low, high, process.n(), slots[j], slots[q + j])
-        return self._scale(process, mean, var, covariance)
-
 
 cdef double multiply(const Pass *p, Py_ssize_t n, Py_ssize_t j, Py_ssize_t k) noexcept nogil:
     """vᵀv′ of two columns of a pass."""
@@ -189,15 +146,6 @@ cdef double multiply(const Pass *p, Py_ssize_t n, Py_ssize_t j, Py_ssize_t k) no
     cdef double total = 0.0
     for i in range(n):
         total += p.v[i * p.width + j] * p.v[i * p.width + k]
-    return total
-
-
-cdef double multiply_kept(Tracker low, Tracker high, Py_ssize_t n, Py_ssize_t j, Py_ssize_t k) noexcept nogil:
-    """The same for columns that are remembered."""
-    cdef Py_ssize_t b
-    cdef double total = 0.0
-    for b in range(count_blocks(n)):
-        total += mf_dot(count_in_block(b, n), low.columns.v[b] + j * BLOCK, high.columns.v[b] + k * BLOCK)
     return total
 
 

@@ -29,6 +29,7 @@ cdef struct Moments:  # at M levels of q points: numbers (M, q), gradients in th
 cdef Pass *open_passes(
     int workers, Process process, Py_ssize_t points, Py_ssize_t width, Scratch scratch
 ) except NULL
+cdef Py_ssize_t choose_chunk(Py_ssize_t q, Py_ssize_t levels) noexcept nogil
 cdef Py_ssize_t find_width(Py_ssize_t columns) noexcept nogil
 cdef void solve_pass(Pass *p, Process process, const Where *where, Py_ssize_t first, Py_ssize_t count) noexcept nogil
 cdef void join_tail(Pass *p, Process process, const Where *where, Py_ssize_t j, Py_ssize_t m) noexcept nogil

@@ -34,9 +34,14 @@ cdef class Process:
     # Rows in and out.
     cdef int check_noise(self, double noise) except -1
     cdef int check_value(self, double y) except -1
-    cdef int extend(self, Py_ssize_t q, const double *x, const double *y, const double *noises) except -1
+    cdef int extend(
+        self, Py_ssize_t q, const double *x, const double *y, const double *noises, Py_ssize_t groups=*,
+        const Py_ssize_t *sizes=*
+    ) except -1
     cdef int reserve(self, Py_ssize_t n) except -1
-    cdef int factorise(self, Py_ssize_t first, Py_ssize_t end) noexcept nogil
+    cdef void factorise_groups(self, Py_ssize_t first, Py_ssize_t groups, const Py_ssize_t *sizes) noexcept nogil
+    cdef void raise_jitter(self, Py_ssize_t end) noexcept nogil
+    cdef int factorise(self, Py_ssize_t first, Py_ssize_t end, bint singly=*) noexcept nogil
     cdef void fill_rows(self, Py_ssize_t first, Py_ssize_t end) noexcept nogil
     cdef void truncate(self, Py_ssize_t n) noexcept nogil
     cdef int restore(self, Py_ssize_t n, const double *rows, const double *z) except -1

@@ -33,7 +33,7 @@ from libc.math cimport fabs, sqrt
 from libc.stdint cimport uint64_t
 from libc.string cimport memcpy, memset
 
-from mfopt_core._cholesky cimport BLOCK, Factor, count_blocks, count_in_block
+from mfopt_core._cholesky cimport BLOCK, FEW, Factor, count_blocks, count_in_block
 from mfopt_core._correlation cimport Correlation
 from mfopt_core._crew cimport MOST_THREADS, count_workers, mf_run
 from mfopt_core._data cimport Data
@@ -93,8 +93,13 @@ cdef class Process:
             raise ValueError(f"y must be within {LARGEST} times √scale of the prior mean, got {y}")
         return 0
 
-    cdef int extend(self, Py_ssize_t q, const double *x, const double *y, const double *noises) except -1:
+    cdef int extend(
+        self, Py_ssize_t q, const double *x, const double *y, const double *noises, Py_ssize_t groups=0,
+        const Py_ssize_t *sizes=NULL
+    ) except -1:
         """Add q rows with these noises, or with the process's where that is NULL; the kernel knows d.
+
+        The last bits are those of rows that come in groups of these sizes, (groups,); all at once where that is NULL.
 
         Values and noises must be checked and the caller's own. Points are checked here once more, as copied, because
         another thread may write to x: with NaN in K no jitter would ever be enough.
@@ -108,12 +113,10 @@ cdef class Process:
                 noise = self.noise if noises == NULL else noises[i]
                 self.data.write(first + i, x + i * self.kernel.d, y[i], noise / self.kernel.scale)
             finite = mf_all_finite(q * self.kernel.d, self.data.point(first))
-            while finite and self.factorise(first, first + q):
-                self.delta = 10.0 * self.delta if self.delta > 0.0 else FIRST_JITTER
-                self.alpha_rows = 0
-                self.factor.n = 0
-                q += first
-                first = 0
+            if finite and sizes != NULL:
+                self.factorise_groups(first, groups, sizes)
+            elif finite and q > 0:
+                self.factorise_groups(first, 1, &q)
         if not finite:
             raise ValueError("x must stay as it is while it is added, got numbers that are no longer finite")
         return 0
@@ -129,15 +132,45 @@ cdef class Process:
             self.room = self.data.room
         return 0
 
-    cdef int factorise(self, Py_ssize_t first, Py_ssize_t end) noexcept nogil:
+    cdef void factorise_groups(self, Py_ssize_t first, Py_ssize_t groups, const Py_ssize_t *sizes) noexcept nogil:
+        """Rows of L and z from the data, from the first on, one group after the other.
+
+        Rows of small groups are solved for one by one, so these are taken together. Where one fails, all rows up to its
+        group's end are factorised anew with more jitter, as one group.
+        """
+        cdef Py_ssize_t k = 0, end, last
+        while k < groups:
+            end, last = first + sizes[k], k + 1
+            while sizes[k] <= FEW and last < groups and sizes[last] <= FEW:
+                end += sizes[last]
+                last += 1
+            if self.factorise(first, end, sizes[k] <= FEW):
+                end = first + sizes[k]
+                while end <= self.factor.n:
+                    k += 1
+                    end += sizes[k]
+                last = k + 1
+                self.raise_jitter(end)
+            first, k = end, last
+
+    cdef void raise_jitter(self, Py_ssize_t end) noexcept nogil:
+        """Factorise rows 0 .. end − 1 with the smallest jitter above the present one that works."""
+        self.alpha_rows = 0
+        while True:
+            self.delta = 10.0 * self.delta if self.delta > 0.0 else FIRST_JITTER
+            self.factor.n = 0
+            if self.factorise(0, end) == 0:
+                return
+
+    cdef int factorise(self, Py_ssize_t first, Py_ssize_t end, bint singly=False) noexcept nogil:
         """Rows first .. end − 1 of L and z from the data; −1 when K is not positive definite to rounding.
 
         In exact arithmetic a pivot is at least the diagonal's addition η_i²/s + δ. One below half of the least of
         these, or of the order of eps where there is none, is rounding noise that later rows would amplify.
         """
-        cdef Py_ssize_t i
+        cdef Py_ssize_t i, failed
         cdef double *etas = self.data.etas
-        cdef double least = etas[first] if first < end else 0.0
+        cdef double least = etas[first] if first < end else 0.0, floor
         cdef Filling filling = Filling(<void *>self, first, end)
         cdef Py_ssize_t blocks = count_blocks(end) - first // BLOCK
         mf_check(end <= self.room)
@@ -145,7 +178,12 @@ cdef class Process:
             if etas[i] < least:
                 least = etas[i]
         mf_run(count_workers(self.threads, blocks, <double>(end - first) * end), blocks, fill_block, &filling)
-        if self.factor.complete(end - first, 0.5 * (least + self.delta) + PIVOT_NOISE, self.threads):
+        floor = 0.5 * (least + self.delta) + PIVOT_NOISE
+        if singly:
+            failed = self.factor.complete_singly(end - first, floor)
+        else:
+            failed = self.factor.complete(end - first, floor, self.threads)
+        if failed:
             return -1
         for i in range(first, end):
             self.z[i] = (

@@ -16,12 +16,16 @@ cdef extern from "rows.h" nogil:
     void mf_rows_dot(Py_ssize_t m, Py_ssize_t n, const double *a, Py_ssize_t ld, const double *b,
                      double *acc) noexcept
     void mf_accumulate(Py_ssize_t n, double c, const double *v, double *dot, double *square) noexcept
-    void mf_forward(Py_ssize_t n, Py_ssize_t block, double **rows, const double *rdiag, double *v) noexcept
+    void mf_forward(Py_ssize_t first, Py_ssize_t n, Py_ssize_t block, double **rows, const double *rdiag,
+                    double *v) noexcept
+    void mf_forward_rows(Py_ssize_t n, Py_ssize_t block, double **rows, const double *rdiag, Py_ssize_t m, double *v,
+                         Py_ssize_t ldv) noexcept
     void mf_backward(Py_ssize_t n, Py_ssize_t block, double **rows, const double *rdiag, double *v) noexcept
 
     void mf_forward_few(Py_ssize_t n, Py_ssize_t block, double **rows, const double *rdiag, double *v) noexcept
     void mf_backward_few(Py_ssize_t n, Py_ssize_t block, double **rows, const double *rdiag, double *v) noexcept
 
+    int MF_GROUP
     int MF_FEW
     int MF_SE
     int MF_MATERN12

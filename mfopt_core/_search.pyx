@@ -2,6 +2,7 @@
 
     divide         DIRECT (mfopt_core._direct) with a budget
     choose_apart   the best of many points that are not close to each other
+    find_distinct  many points, each once
     ascend         ascents from there (mfopt_core._ascent)
 
 The function is a Bound (mfopt_core._bound), whose values and gradients are then computed in the core, or any callable
@@ -14,6 +15,7 @@ from libc.math cimport fabs
 from mfopt_core._arrays cimport as_integer, as_number, as_points, as_reals, data, new_matrix, new_vector
 from mfopt_core._ascent cimport Ascent
 from mfopt_core._bound cimport Bound
+from mfopt_core._slots cimport Slots
 
 import numpy as np
 
@@ -87,6 +89,21 @@ cdef bint is_close(Py_ssize_t d, const double *a, const double *b, double reach)
         if fabs(a[c] - b[c]) > reach:
             return False
     return True
+
+
+def find_distinct(points):
+    """Rows of `points` (n, d), in their order: each that is not equal to an earlier one."""
+    cdef cnp.ndarray x = as_points(points, 0, "points")
+    cdef Py_ssize_t n = cnp.PyArray_DIM(x, 0), d = cnp.PyArray_DIM(x, 1), i, count = 0
+    cdef cnp.ndarray rows = np.empty(n, dtype=np.intp)
+    cdef Slots slots = Slots.__new__(Slots)
+    slots.open(n, d)
+    for i in range(n):
+        if slots.find(data(x), data(x) + i * d) < 0:
+            slots.enter(i, data(x) + i * d)
+            (<Py_ssize_t *>cnp.PyArray_DATA(rows))[count] = i
+            count += 1
+    return rows[:count]
 
 
 def ascend(function, starts, spread, free=None, rounds=40, bint again=True):

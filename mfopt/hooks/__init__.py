@@ -7,7 +7,7 @@ sides. docs/write-a-plugin.md lists all of them from these files. The names are 
     of a domain        HasBlocks, SnapsPoints, NamesValues, NamesArguments
     of a surrogate     TiesScales, VariesLearning, FusesBounds, SharesKernel, SoftensValues
     of a surrogate     CouplesFidelities, ModelsJointly, UsesThreads
-    of a model         CalibratesFidelities, TellsFactors, DoubtsFit, PairsFidelities, KeepsFit
+    of a model         CalibratesFidelities, TellsFactors, DoubtsFit, FusesImprovement, KeepsFit
     of an acquisition  HasPieces, KeepsRecurring, CountsRows, FindsArgmax; `with_defaults` adds what is missing
     of a strategy      KnowsExhaustion, PredictsValues, KeepsState, FollowsTheorem, PrefersSurrogate
     of any plugin      DescribesOptions
@@ -38,8 +38,8 @@ from mfopt.hooks.domains import (
 from mfopt.hooks.models import (
     CalibratesFidelities,
     DoubtsFit,
+    FusesImprovement,
     KeepsFit,
-    PairsFidelities,
     Rows,
     TellsFactors,
 )
@@ -88,6 +88,7 @@ __all__ = [
     "FollowsTheorem",
     "FullAcquisition",
     "FusesBounds",
+    "FusesImprovement",
     "HasBlocks",
     "HasPieces",
     "HowToLearn",
@@ -98,7 +99,6 @@ __all__ = [
     "ModelsJointly",
     "NamesArguments",
     "NamesValues",
-    "PairsFidelities",
     "PredictsValues",
     "PrefersSurrogate",
     "Rows",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
-from mfopt.protocols import Array
+from mfopt.protocols import Acquisition, Array
 
 Rows: TypeAlias = tuple[Array, Array]  # points (n, dim) and their values (n,)
 
@@ -45,20 +45,18 @@ class DoubtsFit(Protocol):
 
 
 @runtime_checkable
-class PairsFidelities(Protocol):
-    """A joint model that tells two of its fidelities, and how they vary together, in one go and so sooner.
+class FusesImprovement(Protocol):
+    """A joint model that computes mf-sko's acquisition of several fidelities in one go, for speed."""
 
-    mf-sko asks for it.
-    """
+    def improvement(
+        self, best: float, unit: float, noises: Sequence[float], offsets: Sequence[float], tail: float
+    ) -> Acquisition:
+        """max_k log(EI/unit) + log |corr_k| + log(1 − η_k/√(σ_k² + η_k²)) + offset_k over the fidelities k.
 
-    def pair(self, u: Array, k: int, other: int, recurring: bool) -> tuple[Array, Array, Array]:
-        """Means (2, q) and variances (2, q) of both fidelities at the rows of u, and their covariance (q,).
-
-        `recurring` says that these points will come back at later asks: what is found out about them may be kept.
+        EI is the expected improvement of the last fidelity over `best`, corr_k its correlation with fidelity k at the
+        same point, η_k² noises[k]; an offset of −∞ leaves a fidelity out. A value v below −tail becomes
+        −tail (1 + log(−v/tail)).
         """
-
-    def pair_gradient(self, u: Array, k: int, other: int) -> tuple[Array, Array, Array, Array, Array, Array]:
-        """The same, then the gradients in u of all three: (2, q, dim), (2, q, dim) and (q, dim)."""
 
 
 @runtime_checkable

@@ -22,10 +22,10 @@ from mfopt.hooks import (
     DoubtsFit,
     FullAcquisition,
     FusesBounds,
+    FusesImprovement,
     HowToLearn,
     KeepsFit,
     ModelsJointly,
-    PairsFidelities,
     Rows,
     SharesKernel,
     Softening,
@@ -36,7 +36,7 @@ from mfopt.hooks import (
     VariesLearning,
     with_defaults,
 )
-from mfopt.protocols import Array, CovariantModel, JointModel, Model, Surrogate
+from mfopt.protocols import Acquisition, Array, CovariantModel, JointModel, Model, Surrogate
 from mfopt.run.blame import Culprit
 from mfopt.run.guarded_search import Delegate, guard_acquisition
 
@@ -212,22 +212,12 @@ class _Covariant(GuardedJoint):
         return value, self._culprit.numbers("the gradient of a covariance", slope, u.shape)
 
 
-class _Paired(GuardedJoint):
-    def pair(self, u: Array, k: int, other: int, recurring: bool) -> tuple[Array, Array, Array]:
-        answer = self._culprit.call("pair", self._inner.pair, np.array(u), k, other, recurring)
-        return self._read_pair(self._culprit.parts("what pair returns", answer, 3), len(u))
-
-    def pair_gradient(self, u: Array, k: int, other: int) -> tuple[Array, Array, Array, Array, Array, Array]:
-        answer = self._culprit.call("pair_gradient", self._inner.pair_gradient, np.array(u), k, other)
-        parts = self._culprit.parts("what pair_gradient returns", answer, 6)
-        what, shapes = "a gradient of pair_gradient", [(2, *u.shape), (2, *u.shape), u.shape]
-        slopes = [self._culprit.numbers(what, slope, shape) for slope, shape in zip(parts[3:], shapes, strict=True)]
-        return *self._read_pair(parts[:3], len(u)), slopes[0], slopes[1], slopes[2]
-
-    def _read_pair(self, parts: Sequence[object], q: int) -> tuple[Array, Array, Array]:
-        mean = self._culprit.numbers("the means of a pair", parts[0], (2, q))
-        var = self._culprit.numbers("the variances of a pair", parts[1], (2, q), 0.0)
-        return mean, var, self._culprit.numbers("the covariance of a pair", parts[2], (q,))
+class _Improving(GuardedJoint):
+    def improvement(
+        self, best: float, unit: float, noises: Sequence[float], offsets: Sequence[float], tail: float
+    ) -> Acquisition:
+        asked = self._culprit.call("improvement", self._inner.improvement, best, unit, noises, offsets, tail)
+        return guard_acquisition(asked, self._culprit, self._caller, self._dim)
 
 
 _JOINT_ABILITIES = (
@@ -235,7 +225,7 @@ _JOINT_ABILITIES = (
     (TellsFactors, _WithFactors),
     (DoubtsFit, _Doubting),
     (CovariantModel, _Covariant),
-    (PairsFidelities, _Paired),
+    (FusesImprovement, _Improving),
 )
 
 

@@ -22,7 +22,7 @@
 #endif
 
 /* GROUP rows of L are solved together, so that GROUP independent sums hide the latency of an addition. */
-#define GROUP 8
+#define GROUP MF_GROUP
 
 #ifdef MFOPT_DEBUG
 const char *mf_build(void) { return BUILD ", checked"; }
@@ -270,24 +270,40 @@ INLINE void group_dot(ptrdiff_t n, const double *restrict a, ptrdiff_t ld, const
     out[4] = s4; out[5] = s5; out[6] = s6; out[7] = s7;
 }
 
-DISPATCH
-void mf_forward(ptrdiff_t n, ptrdiff_t block, double *const *rows, const double *rdiag, double *v)
+/* Entries i0 .. i0 + m - 1 of v <- L^-1 v, from those before; l is row i0 of L. */
+INLINE void forward_group(ptrdiff_t i0, ptrdiff_t m, const double *l, ptrdiff_t ld, const double *rdiag, double *v)
 {
     double sum[GROUP];
+    if (m == GROUP)
+        group_dot(i0, l, ld, v, sum);
+    else
+        for (ptrdiff_t k = 0; k < m; k++)
+            sum[k] = dot(i0, l + k * ld, v);
+    for (ptrdiff_t k = 0; k < m; k++) { /* the triangle, column by column: short dependency chains */
+        double x = (v[i0 + k] - sum[k]) * rdiag[i0 + k];
+        v[i0 + k] = x;
+        for (ptrdiff_t p = k + 1; p < m; p++)
+            sum[p] += l[p * ld + i0 + k] * x;
+    }
+}
+
+DISPATCH
+void mf_forward(ptrdiff_t first, ptrdiff_t n, ptrdiff_t block, double *const *rows, const double *rdiag, double *v)
+{
+    for (ptrdiff_t i0 = first; i0 < n; i0 += GROUP) {
+        ptrdiff_t b = i0 / block, ld = (b + 1) * block;
+        forward_group(i0, n - i0 < GROUP ? n - i0 : GROUP, rows[b] + (i0 - b * block) * ld, ld, rdiag, v);
+    }
+}
+
+DISPATCH
+void mf_forward_rows(ptrdiff_t n, ptrdiff_t block, double *const *rows, const double *rdiag, ptrdiff_t m, double *v,
+                     ptrdiff_t ldv)
+{
     for (ptrdiff_t i0 = 0; i0 < n; i0 += GROUP) {
-        ptrdiff_t b = i0 / block, ld = (b + 1) * block, m = n - i0 < GROUP ? n - i0 : GROUP;
-        const double *l = rows[b] + (i0 - b * block) * ld;
-        if (m == GROUP)
-            group_dot(i0, l, ld, v, sum);
-        else
-            for (ptrdiff_t k = 0; k < m; k++)
-                sum[k] = dot(i0, l + k * ld, v);
-        for (ptrdiff_t k = 0; k < m; k++) { /* the triangle, column by column: short dependency chains */
-            double x = (v[i0 + k] - sum[k]) * rdiag[i0 + k];
-            v[i0 + k] = x;
-            for (ptrdiff_t p = k + 1; p < m; p++)
-                sum[p] += l[p * ld + i0 + k] * x;
-        }
+        ptrdiff_t b = i0 / block, ld = (b + 1) * block;
+        for (ptrdiff_t j = 0; j < m; j++)
+            forward_group(i0, GROUP, rows[b] + (i0 - b * block) * ld, ld, rdiag, v + j * ldv);
     }
 }
 

@@ -59,8 +59,13 @@ void mf_rows_dot(ptrdiff_t m, ptrdiff_t n, const double *a, ptrdiff_t ld, const 
 /* dot[j] += c v[j]; square[j] += v[j]^2: one more row of the posterior's sums. */
 void mf_accumulate(ptrdiff_t n, double c, const double *v, double *dot, double *square);
 
-/* v <- L^-1 v, n rows of L. */
-void mf_forward(ptrdiff_t n, ptrdiff_t block, double *const *rows, const double *rdiag, double *v);
+/* v <- L^-1 v, n rows of L; the first entries, a multiple of MF_GROUP, are done already. */
+enum { MF_GROUP = 8 };
+void mf_forward(ptrdiff_t first, ptrdiff_t n, ptrdiff_t block, double *const *rows, const double *rdiag, double *v);
+
+/* The first n entries, a multiple of MF_GROUP, for m right-hand sides v + j * ldv: L is read once for all of them. */
+void mf_forward_rows(ptrdiff_t n, ptrdiff_t block, double *const *rows, const double *rdiag, ptrdiff_t m, double *v,
+                     ptrdiff_t ldv);
 
 /* v <- L^-T v, n rows of L. */
 void mf_backward(ptrdiff_t n, ptrdiff_t block, double *const *rows, const double *rdiag, double *v);

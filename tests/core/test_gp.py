@@ -28,6 +28,48 @@ def appended(gp, x, y):
     return gp
 
 
+def in_groups(gp, x, y, sizes, noises=None):
+    at = 0
+    for size in sizes:
+        rows = slice(at, at + size)
+        gp.extend(x[rows], y[rows], None if noises is None else noises[rows])
+        at += size
+    return gp
+
+
+@pytest.mark.parametrize("first", [1, 5, 120, 127, 128, 300])
+@pytest.mark.parametrize("more", [[1] * 20, [2, 1, 3] * 5, [1, 40, 1, 1, 4, 3, 3, 140, 2], [130, 1, 1]])
+def test_sizes_give_the_rows_of_groups_to_the_bit(first, more):
+    sizes = [first, *more]
+    x, y = data(sum(sizes), 3)
+    noises = np.random.default_rng(2).uniform(1e-6, 1e-2, len(y))
+    apart = in_groups(GP("matern52", np.full(3, 0.4), 1.3, 1e-6), x, y, sizes, noises)
+    for threads in (1, 2):
+        together = GP("matern52", np.full(3, 0.4), 1.3, 1e-6, threads=threads)
+        together.extend(x, y, noises, sizes)
+        assert np.array_equal(apart.cholesky(), together.cholesky())
+        assert np.array_equal(apart.weights, together.weights)
+
+
+@pytest.mark.parametrize("sizes", [[60, 1, 1, 1, 1, 2, 2], [30, 30, 5, 3], [1] * 62 + [6]])
+def test_sizes_give_the_jitter_of_groups(sizes):
+    x, y = data(60, 2)
+    x, y = np.vstack([x, x[:1], x[4:5] + 0.3, x[1:3], x[10:14]]), np.ones(68)
+    apart = in_groups(GP("se", 0.5, 1.0, 0.0), x, y, sizes)
+    together = GP("se", 0.5, 1.0, 0.0)
+    together.extend(x, y, None, sizes)
+    assert apart.jitter == together.jitter > 0.0
+    assert np.array_equal(apart.cholesky(), together.cholesky())
+
+
+@pytest.mark.parametrize("sizes", [[2, 2], [], [5, 0], [6, -1], [3, 3], [5, 2**63 - 1], [2.5, 2.5], [[5]], 5, "5"])
+def test_sizes_that_are_not_those_of_the_rows_are_refused(sizes):
+    gp = GP("se", 0.5, 1.0, 1e-6)
+    with pytest.raises((ValueError, TypeError), match="sizes"):
+        gp.extend(*data(5, 2), sizes=sizes)
+    assert gp.n == 0
+
+
 @pytest.mark.parametrize(("kernel", "nu"), ALL)
 @pytest.mark.parametrize(("n", "d"), [(1, 1), (7, 2), (128, 3), (129, 6), (301, 9)])
 def test_posterior_and_likelihood_agree_with_the_reference(kernel, nu, n, d):

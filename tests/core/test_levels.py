@@ -6,7 +6,7 @@ import mpmath as mp
 import numpy as np
 import pytest
 
-from mfopt_core import GP, Bound, Kernel, Level, LevelLikelihood, Mixture, Pair
+from mfopt_core import GP, Bound, Improvement, Kernel, Level, LevelLikelihood, Mixture, Pair
 from tests.core.reference import ExactGP, covariance
 from tests.core.test_accuracy import EPS, as_mp
 
@@ -124,7 +124,7 @@ def test_a_pair_tells_both_levels_and_their_covariance(mixed):
         both = [np.column_stack([u, np.full(len(u), tail[0])]) for tail in tails]
         means, variances = zip(*[gp.posterior(z) for z in both], strict=True)
         joint = np.array([gp.covariance(np.array([a, b]))[0, 1] for a, b in zip(*both, strict=True)])
-        for mean, var, cov in (pair(u), pair.gradient(u)[:3], pair.recurring(u), pair.recurring(u)):
+        for mean, var, cov in (pair(u), pair.gradient(u)[:3]):
             np.testing.assert_allclose(mean, [2.0 * means[0] + 1.0, -0.5 * means[1] + 3.0], atol=1e-9)
             np.testing.assert_allclose(var, [4.0 * variances[0], 0.25 * variances[1]], atol=1e-9)
             np.testing.assert_allclose(cov, -joint, atol=1e-9)
@@ -133,6 +133,87 @@ def test_a_pair_tells_both_levels_and_their_covariance(mixed):
         step = 1e-6 * np.eye(D)[c]
         for slope, high, low in zip(slopes, pair(u + step), pair(u - step), strict=True):
             np.testing.assert_allclose(slope[..., c], (high - low) / 2e-6, atol=2e-6)
+
+
+# -- improvement ---------------------------------------------------------------------------------------------
+
+
+def improve(mean, var, cov, best, unit, noises, offsets):
+    """v_k of every level, (levels, q), by its definition, from means, variances and covariances with the last level."""
+    sigma = np.maximum(np.sqrt(var[-1]), 1e-12 * unit)
+    z = (mean[-1] - best) / sigma
+    share = 1.0 - np.sqrt(noises)[:, None] / np.sqrt(var + noises[:, None])
+    correlation = np.clip(np.abs(cov) / np.sqrt(var * var[-1]), 1e-8, 1.0)
+    return log_h(z) + np.log(sigma / unit) + np.log(share * correlation) + offsets[:, None]
+
+
+def log_h(z):
+    """log(φ(z) + z Φ(z)) with 60 digits."""
+    with mp.workdps(60):
+        exact = [mp.npdf(one) + one * mp.erfc(-one / mp.sqrt(2)) / 2 for one in map(mp.mpf, np.ravel(z).tolist())]
+        return np.array([float(mp.log(one)) for one in exact]).reshape(np.shape(z))
+
+
+@pytest.mark.parametrize("best", [-5.0, 1.0, 4.0, 30.0, 300.0])
+@pytest.mark.parametrize("left_out", [None, 0, 2])
+def test_the_improvement_is_the_best_of_all_levels(best, left_out):
+    x, y = rows(150)
+    gp = GP.mixed(mixture("matern52"))
+    levels = [Level(gp, [k], FACTORS[k], SHIFTS[k]) for k in range(3)]
+    offsets = np.array([2.0, 1.0, 0.0])
+    if left_out is not None:
+        offsets[left_out] = -np.inf
+    improvement = Improvement(levels, best, 0.7, NOISES, offsets, 20.0)
+    u = np.random.default_rng(1).random((300, D))  # more than one pass
+    for n in (0, 100, 150, 120):
+        if n < gp.n:
+            gp.truncate(n)
+        else:
+            gp.extend(x[gp.n : n], y[gp.n : n], np.full(n - gp.n, 0.01))
+        pairs = [Pair(level, levels[-1])(u) for level in levels]
+        mean, var, cov = np.array([p[0][0] for p in pairs]), np.array([p[1][0] for p in pairs]), [p[2] for p in pairs]
+        plain = improve(mean, var, np.array(cov), best, 0.7, NOISES, offsets)
+        value = Improvement(levels, best, 0.7, NOISES, offsets, 1e300)(u)
+        np.testing.assert_allclose(value, plain.max(axis=0), rtol=1e-8, atol=1e-8)
+        drawn_in = np.where(value < -20.0, -20.0 * (1.0 + np.log(np.maximum(-value / 20.0, 1.0))), value)
+        for values in (improvement(u), improvement.gradient(u)[0], improvement.recurring(u), improvement.recurring(u)):
+            np.testing.assert_allclose(values, drawn_in, rtol=1e-7, atol=1e-7)
+        np.testing.assert_array_equal(improvement(u[:3]), pickle.loads(pickle.dumps(improvement))(u[:3]))
+
+
+def find_best_level(levels, best, offsets, u):
+    alone = [np.where(np.arange(3) == k, offsets, -np.inf) for k in range(3) if offsets[k] > -np.inf]
+    return np.argmax([Improvement(levels, best, 0.7, NOISES, one, 20.0)(u) for one in alone], axis=0)
+
+
+@pytest.mark.parametrize("best", [-5.0, 1.0, 4.0, 300.0])
+@pytest.mark.parametrize("offsets", [[2.0, 1.0, 0.0], [-np.inf, 1.0, -np.inf], [-np.inf, -np.inf, 0.0]])
+def test_the_improvement_has_its_gradient(best, offsets):
+    x, y = rows(150)
+    gp = GP.mixed(mixture("matern52"))
+    gp.extend(x, y, np.full(150, 0.01))
+    levels = [Level(gp, [k], FACTORS[k], SHIFTS[k]) for k in range(3)]
+    improvement = Improvement(levels, best, 0.7, NOISES, offsets, 20.0)
+    u = np.random.default_rng(1).random((100, D))
+    slope = improvement.gradient(u)[1]
+    np.testing.assert_allclose(slope[:2], improvement.gradient(u[:2])[1], rtol=1e-7, atol=1e-7)  # another kind of pass
+    for c in range(D):
+        step = 1e-6 * np.eye(D)[c]
+        numeric = (improvement(u + step) - improvement(u - step)) / 2e-6
+        same = find_best_level(levels, best, offsets, u + step) == find_best_level(levels, best, offsets, u - step)
+        np.testing.assert_allclose(slope[same, c], numeric[same], rtol=1e-4, atol=1e-4)
+        assert same.mean() > 0.9  # elsewhere there is a kink between
+
+
+def test_the_improvement_is_accurate_for_every_distance_from_the_incumbent():
+    """Without rows the target has mean `shift` and deviation |factor| everywhere: z is what the test says."""
+    gp = GP.mixed(mixture())
+    gp.extend(*rows(1), [0.01])
+    gp.truncate(0)
+    level = Level(gp, [0.0], 1.0, 0.0)
+    z = np.concatenate([-np.geomspace(1e6, 1e-3, 200), [-5.0, -1.0, 0.0], np.geomspace(1e-3, 30.0, 50)])
+    values = [Improvement([level], -one, 1.0, [1e-300], [0.0], 1e300)(np.full((1, D), 0.5))[0] for one in z]
+    np.testing.assert_allclose(values, log_h(z), rtol=1e-12, atol=1e-13)
 
 
 # -- likelihood ----------------------------------------------------------------------------------------------
@@ -189,6 +270,7 @@ def test_the_likelihood_of_a_mixture_has_its_value_and_gradient(name, nu):
 # -- what is refused -----------------------------------------------------------------------------------------
 
 SE = Kernel("se", [0.5, 0.5, 0.5])
+ONE = Level(GP("se", 0.5, 1.0, 0.0))
 
 
 @pytest.mark.parametrize(
@@ -202,6 +284,12 @@ SE = Kernel("se", [0.5, 0.5, 0.5])
         (lambda: GP.mixed(Mixture([SE], [[1.0]])).extend([[0.1, 0.2]], [1.0]), "4"),
         (lambda: GP.mixed(Mixture([SE], [[1.0]])).log_marginal_likelihood(grad=True), "must be that of one kernel"),
         (lambda: Pair(Level(GP("se", 0.5, 1.0, 0.0)), Level(GP("se", 0.5, 1.0, 0.0))), "both levels must be of one GP"),
+        (lambda: Improvement([], 0.0, 1.0, [], [], 20.0), "one Level per fidelity is needed"),
+        (lambda: Improvement([ONE, Level(GP("se", 0.5, 1.0, 0.0))], 0.0, 1.0, [1.0] * 2, [0.0] * 2, 20.0), "one GP"),
+        (lambda: Improvement([ONE], 0.0, 0.0, [1.0], [0.0], 20.0), "unit and tail must be positive"),
+        (lambda: Improvement([ONE], 0.0, 1.0, [0.0], [0.0], 20.0), "noises must be positive"),
+        (lambda: Improvement([ONE], 0.0, 1.0, [1.0], [-np.inf], 20.0), "offsets must be 1 numbers"),
+        (lambda: Improvement([ONE], 0.0, 1.0, [1.0], [np.nan], 20.0), "offsets must be 1 numbers"),
         (lambda: Level(GP.mixed(Mixture([SE], [[1.0]])), [0.1, 0.0]), "must be the level alone"),
         (lambda: LevelLikelihood([[0.1]], [1], [0.0], 1), "level must be from 0 to 0"),
         (lambda: LevelLikelihood([[0.1]], [0, 0], [0.0], 1), "level must have 1 entries"),

@@ -23,6 +23,7 @@ from mfopt_core import (
     ascend,
     choose_apart,
     divide,
+    find_distinct,
     mf_ucb,
 )
 from tests.core.alone import run
@@ -282,6 +283,7 @@ BOUND = Bound([Level(small())], 1.0, [0.0])
         lambda n: choose_apart([[0.5, n]], [0.0], 1, 0.1),
         lambda n: choose_apart([[0.5, 0.5]], [0.0], n, 0.1),
         lambda n: choose_apart([[0.5, 0.5]], [0.0], 1, n),
+        lambda n: find_distinct([[0.5, n]]),
         lambda n: argmax_ucb([TRACKED], n, [0.0]),
         lambda n: argmax_ucb([TRACKED], 1.0, [n]),
         lambda n: argmax_ucb([TRACKED], 1.0, [0.0], [n, n]),

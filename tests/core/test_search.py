@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from mfopt_core import GP, Ascent, Bound, Direct, Level, ascend, choose_apart, divide
+from mfopt_core import GP, Ascent, Bound, Direct, Level, ascend, choose_apart, divide, find_distinct
 
 
 @pytest.fixture
@@ -54,6 +54,19 @@ def test_the_best_points_that_are_apart():
             chosen = choose_apart(points, values, count, closer)
             assert chosen.tolist() == apart_by_definition(points, values, count, closer)
     assert choose_apart([[0.1], [0.9]], [-np.inf, 1.0], 2, 0.1).tolist() == [1, 0]
+
+
+def test_equal_points_are_found_once_the_first_of_them():
+    rng = np.random.default_rng(3)
+    for n, d in ((0, 2), (1, 1), (97, 1), (500, 3)):
+        points = rng.integers(0, 4, (n, d)) / 3.0
+        points[rng.random((n, d)) < 0.1] *= -1.0  # −0.0 is 0.0
+        rows = points.tolist()
+        expected = [i for i, row in enumerate(rows) if row not in rows[:i]]
+        assert find_distinct(points).tolist() == expected
+        assert find_distinct(points[:, ::-1]).tolist() == expected  # not contiguous
+    with pytest.raises(ValueError, match=r"points must have shape \(q, d\)"):
+        find_distinct([1.0, 2.0])
 
 
 def test_ascents_end_where_those_of_round_after_round_do(bound):

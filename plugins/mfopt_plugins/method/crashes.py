@@ -25,10 +25,9 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 from scipy.linalg import cholesky, solve_triangular
-from scipy.spatial.distance import cdist
-from scipy.special import log_ndtr
 
 from mfopt.protocols import Array, BoolArray
+from mfopt_plugins.method.scipy_functions import cdist, log_ndtr
 
 IntArray: TypeAlias = npt.NDArray[np.intp]
 

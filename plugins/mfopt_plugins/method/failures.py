@@ -13,14 +13,13 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from scipy.spatial.distance import cdist
-from scipy.special import ndtr
 
 from mfopt.protocols import Array
 from mfopt_plugins.method.crash_learning import Shape, learn
 from mfopt_plugins.method.crashes import LEVEL, LINK, MEAN, VARIANCE, Crashes, Outcomes, Sites
 from mfopt_plugins.method.kept import array, count, flag, group, many, mapping, maybe, number
 from mfopt_plugins.method.observations import Observations
+from mfopt_plugins.method.scipy_functions import cdist, ndtr
 
 HOPE = 0.5  # deviations of the latent up to which a point may be asked while little was lost
 FEAR = MEAN / np.sqrt(VARIANCE)  # when much was: no more risk than there is before anything is known

@@ -7,10 +7,10 @@ where to climb; its logarithm keeps values and gradients (Ament et al., 2023).
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import erfcx, log_ndtr, ndtr
 
 from mfopt.hooks import AcquisitionDefaults, with_defaults
 from mfopt.protocols import Acquisition, Array, Model
+from mfopt_plugins.method.scipy_functions import erfcx, log_ndtr, ndtr
 
 _LOG_ROOT_2PI = 0.5 * float(np.log(2 * np.pi))
 _FAR = -60.0  # below, log h is taken from its series: the closed form loses digits like z²

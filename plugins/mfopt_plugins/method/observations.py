@@ -21,7 +21,7 @@ from mfopt.hooks import Rows, Softening
 from mfopt.protocols import SAME, Array, BoolArray, Domain, Query
 from mfopt_plugins.method.kept import flag, mapping, maybe
 from mfopt_plugins.method.nearest import NearestRow
-from mfopt_plugins.method.outliers import Outliers
+from mfopt_plugins.method.outliers import NEXT_TO, Outliers
 from mfopt_plugins.method.softening import AsinhSoftening
 
 AGREE = 1e-4  # of the spread: values at the same point that differ by more disagree
@@ -59,7 +59,8 @@ class Told:
             self._y[k] = np.concatenate([self._y[k], np.empty_like(self._y[k])])
             self._told[k] = np.concatenate([self._told[k], np.empty_like(self._told[k])])
             self._out[k] = np.concatenate([self._out[k], np.zeros_like(self._out[k])])
-        self._outliers.note(u, k, y, self._rows_told())
+        rows = self._rows_told()
+        self._outliers.note(k, y, rows, [find_within(points, u, NEXT_TO) for points, _ in rows])
         seen = self.see(k, y)
         self._u[k][n], self._told[k][n], self._y[k][n], self._out[k][n] = u, y, seen or 0.0, seen is None
         self._when[k].append(self._outcomes)
@@ -220,8 +221,8 @@ class Observations(Told):
 
     def _values_at(self, u: Array, k: int) -> list[int]:
         """Which of all that was told at position k are values at this point."""
-        here = self.same(self._u[k][: self._size[k]], u) & ~self._out[k][: self._size[k]]
-        return [int(i) for i in np.flatnonzero(here) if i not in self._bounded[k]]
+        here = np.flatnonzero(self.same(self._u[k][: self._size[k]], u)).tolist()
+        return [i for i in here if not self._out[k][i] and i not in self._bounded[k]]
 
     def worked(self, k: int) -> tuple[Array, Array]:
         """The rows of position k without bounds: points that have a value."""
@@ -250,8 +251,7 @@ class Observations(Told):
 
     def same(self, points: Array, u: Array) -> BoolArray:
         """Which rows of `points` are the point u."""
-        near: BoolArray = np.abs(points - u).max(axis=1, initial=0.0) <= self._nearest
-        return near
+        return find_within(points, u, self._nearest)
 
     def queried_points(self, k: int, pending: Sequence[Query] = ()) -> Array:
         """All points (n, dim) with an outcome at position k, failed ones included, and those pending there."""
@@ -344,3 +344,15 @@ def apart(count: int) -> float:
     more are pending, the less each keeps free, so that there is always room.
     """
     return min(APART, 10 * APART / (1 + count))
+
+
+def find_within(points: Array, u: Array, distance: float) -> BoolArray:
+    """Which rows of `points` (n, dim) differ from u by at most `distance` in every coordinate.
+
+    The first coordinate leaves few rows to look at: a run of n trials asks this for each of them.
+    """
+    near: BoolArray = np.abs(points[:, 0] - u[0]) <= distance
+    left = np.flatnonzero(near)
+    if left.size:
+        near[left] = np.abs(points[left] - u).max(axis=1) <= distance
+    return near

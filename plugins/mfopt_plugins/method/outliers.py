@@ -22,11 +22,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.spatial.distance import cdist
 
 from mfopt.hooks import Rows
 from mfopt.protocols import Array, BoolArray
-from mfopt_plugins.method.tails import GAP, HOLD, Tail, have_one_value
+from mfopt_plugins.method.tails import GAP, HOLD, Tail, have_one_value, measure_distances
 
 AGREEING = 2  # values that must be within another fidelity's range before it tells which ones lie far below
 TYPICAL = 1.0 / 3.0  # of another fidelity's range: what values must take up to tell its unit
@@ -47,15 +46,14 @@ class Outliers:
         self._suspect = [False] * count  # whether the low tail is to be judged
         self._refuted = [0.0] * count  # by how much a higher fidelity was below a value next to it, at most
 
-    def note(self, u: Array, k: int, y: float, rows: Sequence[Rows]) -> None:
-        """Note a value that comes after these rows."""
+    def note(self, k: int, y: float, rows: Sequence[Rows], near: Sequence[BoolArray]) -> None:
+        """Note a value that comes after these rows; `near` tells which of them are within NEXT_TO of its point."""
         self._suspect[k] |= self._low[k].is_suspect(y)
-        for other, (points, values) in enumerate(rows):
-            near = np.abs(points - u).max(axis=1, initial=0.0) <= NEXT_TO
-            if other < k and near.any():
-                self._refuted[other] = max(self._refuted[other], float(values[near].max()) - y)
-            elif other > k and near.any():
-                self._refuted[k] = max(self._refuted[k], y - float(values[near].min()))
+        for other, ((_, values), close) in enumerate(zip(rows, near, strict=True)):
+            if other < k and close.any():
+                self._refuted[other] = max(self._refuted[other], float(values[close].max()) - y)
+            elif other > k and close.any():
+                self._refuted[k] = max(self._refuted[k], y - float(values[close].min()))
 
     def judge(self, rows: Sequence[Rows]) -> bool:
         """Look for outliers; True if what is one has changed."""
@@ -100,6 +98,8 @@ class Outliers:
 
     def _may_be_wrong(self, k: int, rows: Sequence[Rows]) -> bool:
         """Whether a higher fidelity says that values of position k are wrong by more than its own range explains."""
+        if self._refuted[k] == 0.0:
+            return False
         y = rows[k][1]
         kept = y[~self.find_far(k, y)]
         if len(kept) == 0 or self._refuted[k] <= MOSTLY * float(np.ptp(kept)):
@@ -113,7 +113,7 @@ def _find_above(row: Rows, other: Rows, far: BoolArray) -> float | None:
     (u, y), (points, values) = row, other
     if not far.any():
         return None
-    low = far[np.argmin(cdist(u, points), axis=1)] & (y <= values[far].max())
+    low = far[np.argmin(measure_distances(u, points), axis=1)] & (y <= values[far].max())
     if low.all() or not low.any():
         return None
     top, lowest = float(y.max()), float(y[~low].min())
@@ -128,7 +128,7 @@ def _find_within(row: Rows, other: Rows) -> float | None:
     (u, y), (points, values) = row, other
     if len(values) < len(y):  # asked where it is good, it knows less of the range than this fidelity itself
         return None
-    others, size = values[np.argmin(cdist(u, points), axis=1)], float(np.ptp(values))
+    others, size = values[np.argmin(measure_distances(u, points), axis=1)], float(np.ptp(values))
     near, below = np.abs(y - others) <= size, y - others < -HOLD * size
     if not ((near | below).all() and below.any()):
         return None

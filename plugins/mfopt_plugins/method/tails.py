@@ -32,7 +32,6 @@ from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-from scipy.spatial.distance import cdist
 
 from mfopt.protocols import Array
 
@@ -152,7 +151,7 @@ def _is_level(u: Array, y: Array, rest: IntArray, far: IntArray) -> bool:
 
 def _is_cliff(u: Array, y: Array, rest: IntArray, far: IntArray) -> bool:
     """Whether the way from the rows `far` to the nearest of the rest is far steeper than any among the rest."""
-    away = cdist(np.vstack([u[far], u[rest]]), u[rest])
+    away = measure_distances(np.vstack([u[far], u[rest]]), u[rest])
     away[away == 0.0] = np.inf
     slopes = np.abs(np.concatenate([y[far], y[rest]])[:, None] - y[rest]) / away
     down = slopes[np.arange(len(far)), np.argmin(away[: len(far)], axis=1)]
@@ -176,3 +175,11 @@ def _thin(u: Array) -> IntArray:
     for i, near in enumerate(close):
         kept[i] = not (near & kept).any()
     return np.flatnonzero(kept)
+
+
+def measure_distances(points: Array, others: Array) -> Array:
+    """The distances between the rows of two arrays; SciPy's function takes long to import, and few runs need it."""
+    squares = np.zeros((len(points), len(others)))
+    for column, other in zip(points.T, others.T, strict=True):
+        squares += (column[:, None] - other) ** 2
+    return np.sqrt(squares)

@@ -75,10 +75,11 @@ class Groups:
         kept = self._count_common(ends, jitter)
         gp.truncate(ends[kept])
         self.cut(ends[kept])
-        for low, high in pairwise(ends[kept:]):
-            rows = slice(low, high)
-            gp.extend(u[rows], y[rows], None if noises is None else noises[rows])
-            self.add(high - low, gp.jitter)
+        first = ends[kept]
+        if first < len(y):
+            gp.extend(u[first:], y[first:], None if noises is None else noises[first:], sizes[kept:])
+        for size in sizes[kept:]:
+            self.add(size, gp.jitter)
         if gp.jitter != jitter:
             raise ValueError(f"the jitter of these rows must be {gp.jitter}, got {jitter}")
 

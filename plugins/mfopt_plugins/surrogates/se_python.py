@@ -11,14 +11,7 @@ from mfopt_plugins.surrogates.gp.python_process import PythonGP
 
 
 class SEPython(KernelSurrogate[PythonGP]):
-    """κ(a, b) = scale · exp(−½ Σ_j (a_j − b_j)²/ℓ_j²); each hyper-parameter is learnt unless it is given.
-
-    `lengthscale` is in unit coordinates (one value, or one per dimension), `scale` and `mean` in the unit of y.
-
-    isotropic  one length-scale for all coordinates is learnt, instead of one for each.
-    learning   "map": the maximum of the marginal likelihood under weak priors, with a learnt mean, from about 300
-               rows at most. "likelihood": the marginal likelihood alone, from all rows; the mean is that of the values.
-    """
+    """κ(a, b) = scale · exp(−½ Σ_j (a_j − b_j)²/ℓ_j²), with the arguments of SE (se.py)."""
 
     def __init__(
         self,

@@ -13,6 +13,7 @@ from mfopt_core import (
     Ascent,
     Bound,
     Direct,
+    Improvement,
     Kernel,
     Level,
     LevelLikelihood,
@@ -23,6 +24,7 @@ from mfopt_core import (
     ascend,
     choose_apart,
     divide,
+    find_distinct,
     mf_ucb,
 )
 from tests.core.fuzzing.arguments import Acting, Arguments, D, Normals
@@ -41,7 +43,7 @@ class Calls:
         self.made = Counter()
         self.kinds = [self.grow, self.grow, self.ask_gp, self.ask_gp, self.look, self.use_kernel, self.make]
         self.kinds += [self.track, self.bound, self.bound, self.remember, self.remember, self.explore, self.search]
-        self.kinds += [self.climb, self.blind, self.act, self.mix, self.relate, self.weigh]
+        self.kinds += [self.climb, self.blind, self.act, self.mix, self.relate, self.improve, self.weigh]
 
     def step(self):
         self.draw.choice(self.kinds)()
@@ -175,8 +177,28 @@ class Calls:
         x = draw.points()
         if isinstance(x, np.ndarray) and x.ndim == 2 and draw.chance(0.9):
             x = x[:, : pair.first.gp.d - len(pair.first.tail)]
-        name = draw.choice(["__call__", "gradient", "recurring", "recurring", *LOOKS[Pair]])
+        name = draw.choice(["__call__", "gradient", *LOOKS[Pair]])
         self.on(pair, name, *([] if name in LOOKS[Pair] else [x]))
+
+    def improve(self):
+        """Improvements over levels of one GP."""
+        draw, world = self.draw, self.world
+        self.made["Improvement"] += 1
+        one = draw.choice(world.levels)
+        levels = [level for level in world.levels if level.gp is one.gp and len(level.tail) == len(one.tail)]
+        levels = levels if draw.chance(0.9) else draw.choice([world.levels, draw.anything()])
+        count = len(levels) if isinstance(levels, list) else 1
+        noises, offsets = draw.rng.choice([1.0, 1e-8, 1e-300], count), draw.numbers(count)
+        if draw.chance(0.3):
+            offsets = np.where(draw.rng.random(count) < 0.5, -np.inf, 0.5)
+        improvement = Improvement(levels, draw.number(), 1.5, draw.dress(noises), offsets, 20.0)
+        if draw.chance(0.1):
+            improvement = pickle.loads(pickle.dumps(improvement))
+        x = draw.points()
+        if isinstance(x, np.ndarray) and x.ndim == 2 and draw.chance(0.9):
+            x = x[:, : one.gp.d - len(one.tail)]
+        name = draw.choice(["__call__", "gradient", "recurring", "recurring", *LOOKS[Improvement]])
+        self.on(improvement, name, *([] if name in LOOKS[Improvement] else [x]))
 
     def weigh(self):
         """Likelihoods of values of several levels."""
@@ -198,7 +220,7 @@ class Calls:
         draw, level = self.draw, self.draw.choice(self.world.levels)
         function = Bound([level], 2.0, [0.1])
         d = level.gp.d - len(level.tail)
-        kind = draw.choice(["divide", "ascend", "choose_apart"])
+        kind = draw.choice(["divide", "ascend", "choose_apart", "find_distinct"])
         self.made[kind] += 1
         if kind == "divide":
             divide(function if draw.chance(0.7) else lambda x: draw.numbers(len(x)), d, draw.integer(60))
@@ -207,6 +229,8 @@ class Calls:
             other = lambda x: (draw.numbers(len(x)), draw.points())  # noqa: E731
             free = draw.mask(3, d) if draw.chance(0.5) else None
             ascend(function if draw.chance(0.7) else other, starts, draw.number(), free, draw.integer(9))
+        elif kind == "find_distinct":
+            find_distinct(draw.points())
         else:
             choose_apart(draw.points(), draw.numbers(6), draw.integer(5), draw.number())
 
@@ -251,6 +275,7 @@ class Calls:
             *world.gps,
             *world.mixed,
             Pair(*world.levels[:1] * 2),
+            Improvement(world.levels[:1], 0.0, 1.0, [0.1], [0.0], 20.0),
             world.likelihood,
             *world.kernels,
             world.trackers[0][1],
@@ -317,5 +342,6 @@ LOOKS = {
     Bound: without_arguments(Bound),
     Mixture: without_arguments(Mixture, "__repr__"),
     Pair: without_arguments(Pair),
+    Improvement: without_arguments(Improvement),
     LevelLikelihood: without_arguments(LevelLikelihood),
 }

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from mfopt import Box, FiniteSet
 from mfopt.protocols import SAME, Query
-from mfopt_plugins.method.observations import RECENT, Observations
+from mfopt_plugins.method.observations import RECENT, Observations, find_within
 
 SQUARE = Box([(0.0, 1.0)] * 2)
 
@@ -117,3 +117,16 @@ def test_rows_of_a_finite_set_are_finished_by_a_value_a_pending_query_or_two_fai
     assert not seen.all_finished(1, pending)
     seen.add(points[2], 1, 1.0)
     assert seen.all_finished(1, pending)
+
+
+@pytest.mark.parametrize("dim", [1, 2, 7])
+@pytest.mark.parametrize("distance", [0.0, 1e-9, 0.1, 1.0])
+def test_near_rows_are_those_whose_coordinates_are_all_near(dim, distance):
+    rng = np.random.default_rng(dim)
+    points = np.round(rng.random((97, dim)), 1)
+    for u in (points[3], rng.random(dim)):
+        np.testing.assert_array_equal(find_within(points, u, distance), np.abs(points - u).max(axis=1) <= distance)
+
+
+def test_without_rows_none_is_near():
+    assert find_within(np.empty((0, 2)), np.zeros(2), 1.0).shape == (0,)

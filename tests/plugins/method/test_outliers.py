@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.spatial.distance import cdist
 
 import mfopt
 from mfopt_plugins.method.observations import Observations
-from mfopt_plugins.method.tails import Tail
+from mfopt_plugins.method.tails import Tail, measure_distances
 
 SQUARE = mfopt.Box([(0.0, 1.0)] * 2)
 
@@ -233,3 +234,11 @@ def test_one_value_some_ranges_above_the_rest_is_wrong_where_the_target_refutes_
     rows.append((peak, 1, 0.2 * float(wave(peak[None])[0]) if refuted else 12.0))
     observations = observe(rows, 2)
     assert (observations.rows(0)[1].max() < 3.0) == refuted
+
+
+@pytest.mark.parametrize("dim", [1, 3, 8, 20])
+def test_distances_are_those_of_scipy(dim):
+    rng = np.random.default_rng(dim)
+    u, others = rng.random((30, dim)), rng.random((20, dim))
+    np.testing.assert_allclose(measure_distances(u, others), cdist(u, others), rtol=1e-15)
+    assert measure_distances(u[:0], others).shape == (0, 20)

@@ -2,41 +2,32 @@
 
 import pytest
 
-from mfopt.hooks import (
-    CouplesFidelities,
-    FusesBounds,
-    ModelsJointly,
-    SharesKernel,
-    SoftensValues,
-    TiesScales,
-    UsesThreads,
-    VariesLearning,
-)
+from mfopt import hooks
 from mfopt_plugins.surrogates.ar1 import AR1
 from mfopt_plugins.surrogates.matern import Matern
 from mfopt_plugins.surrogates.se import SE
 from mfopt_plugins.surrogates.se_python import SEPython
 
 HOOKS = {
-    FusesBounds,
-    CouplesFidelities,
-    ModelsJointly,
-    SharesKernel,
-    SoftensValues,
-    TiesScales,
-    UsesThreads,
-    VariesLearning,
+    hooks.FusesBounds,
+    hooks.CouplesFidelities,
+    hooks.ModelsJointly,
+    hooks.SharesKernel,
+    hooks.SoftensValues,
+    hooks.TiesScales,
+    hooks.UsesThreads,
+    hooks.VariesLearning,
 }
-ONE_KERNEL = {CouplesFidelities, SharesKernel, SoftensValues, TiesScales, VariesLearning}
+ONE_KERNEL = {hooks.CouplesFidelities, hooks.SharesKernel, hooks.SoftensValues, hooks.TiesScales, hooks.VariesLearning}
 
 
 @pytest.mark.parametrize(
     ("surrogate", "offered"),
     [
-        (SE(), ONE_KERNEL | {FusesBounds, UsesThreads}),
-        (Matern(), ONE_KERNEL | {FusesBounds, UsesThreads}),
+        (SE(), ONE_KERNEL | {hooks.FusesBounds, hooks.UsesThreads}),
+        (Matern(), ONE_KERNEL | {hooks.FusesBounds, hooks.UsesThreads}),
         (SEPython(), ONE_KERNEL),
-        (AR1(), {ModelsJointly, TiesScales, UsesThreads}),
+        (AR1(), {hooks.ModelsJointly, hooks.TiesScales, hooks.UsesThreads}),
     ],
     ids=["se", "matern", "se-python", "ar1"],
 )

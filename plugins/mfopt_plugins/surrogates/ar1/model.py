@@ -7,9 +7,11 @@ from typing import Any
 
 import numpy as np
 
+import mfopt_core
 from mfopt.hooks import Rows
 from mfopt.protocols import Array
 from mfopt_plugins.method.kept import array, flag, mapping, maybe
+from mfopt_plugins.surrogates.ar1.improvement import JointImprovement
 from mfopt_plugins.surrogates.ar1.learning import Scales, central_scales, lay_out, learn, pack, unpack
 from mfopt_plugins.surrogates.ar1.process import Autoregression
 from mfopt_plugins.surrogates.ar1.units import LevelUnits
@@ -67,21 +69,19 @@ class JointGP:
 
     def covariance(self, u: Array, k: int, other: int) -> Array:
         """The posterior covariance of fidelities k and other at each row of u."""
-        return self.pair(u, k, other, False)[2]
+        return self.process.pair(k, other)(u)[2]
 
     def covariance_gradient(self, u: Array, k: int, other: int) -> tuple[Array, Array]:
         """The same with its gradient."""
-        _, _, covariance, _, _, slope = self.pair_gradient(u, k, other)
+        _, _, covariance, _, _, slope = self.process.pair(k, other).gradient(u)
         return covariance, slope
 
-    def pair(self, u: Array, k: int, other: int, recurring: bool) -> tuple[Array, Array, Array]:
-        """Means and variances (2, q) of two fidelities and their covariance (q,); u may be points that come back."""
-        pair = self.process.pair(k, other)
-        return pair.recurring(u) if recurring else pair(u)
-
-    def pair_gradient(self, u: Array, k: int, other: int) -> tuple[Array, Array, Array, Array, Array, Array]:
-        """The same, then the gradients (2, q, dim), (2, q, dim) and (q, dim)."""
-        return self.process.pair(k, other).gradient(u)
+    def improvement(
+        self, best: float, unit: float, noises: Sequence[float], offsets: Sequence[float], tail: float
+    ) -> JointImprovement:
+        """The augmented expected improvement over `best` of all fidelities (mfopt_core._improvement)."""
+        levels = [self.process.level(k) for k in range(len(self._noises))]
+        return JointImprovement(mfopt_core.Improvement(levels, best, unit, noises, offsets, tail))
 
     def count(self, k: int) -> int:
         """Number of rows of fidelity k."""

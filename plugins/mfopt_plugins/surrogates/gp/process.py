@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, TypeVar, overload
 
@@ -53,8 +54,11 @@ class GaussianProcess(Protocol):
     def weights(self) -> Array:
         """(k(X, X) + noise)⁻¹ (y − mean) of the rows: minus the derivative of log p(y) in y."""
 
-    def extend(self, X: Array, y: Array, noise: Array | None = None) -> None:
-        """Condition on more rows; `noise` has a variance for each where that is not the process's η²."""
+    def extend(self, X: Array, y: Array, noise: Array | None = None, sizes: Sequence[int] | None = None) -> None:
+        """Condition on more rows; `noise` has a variance for each where that is not the process's η².
+
+        With `sizes` it ends as if they came in groups of so many, to the bit.
+        """
 
     def truncate(self, n: int) -> None:
         """Forget all rows but the first n."""

@@ -10,6 +10,7 @@ Everything is factorised anew when the rows change: simple, O(n³).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal, overload
 
 import numpy as np
@@ -46,8 +47,11 @@ class PythonGP:
         """K⁻¹(y − m)."""
         return self._alpha.copy()
 
-    def extend(self, X: Array, y: Array, noise: Array | None = None) -> None:
-        """Condition on more rows; `noise` has a variance for each where that is not the process's η²."""
+    def extend(self, X: Array, y: Array, noise: Array | None = None, sizes: Sequence[int] | None = None) -> None:
+        """Condition on more rows; `noise` has a variance for each where that is not the process's η².
+
+        All is factorised anew, so it does not matter in which groups they came (`sizes`).
+        """
         own = np.full(len(y), self._hyper.noise) if noise is None else noise
         self._noise = np.concatenate([self._noise, own])
         self._x = np.vstack([self._x, X])
