@@ -48,7 +48,8 @@ class Direct:
 
     def maximise(self, acquisition: Acquisition, domain: Domain, rng: np.random.Generator, t: int) -> Array:
         """The best point found, in X."""
-        full = acquisition if isinstance(acquisition, FullAcquisition) else with_defaults(acquisition)
+        # A bound of the core is known to have all abilities: to ask a protocol is slow.
+        full = acquisition if isinstance(acquisition, mfopt_core.Bound) else with_defaults(acquisition)
         if domain.points is not None:
             return np.array(domain.points[full.argmax(domain.points, None)])
         if self._grid is None or self._grid.domain is not domain:

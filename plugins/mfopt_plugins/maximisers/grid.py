@@ -16,11 +16,10 @@ from __future__ import annotations
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
 from mfopt.hooks import SnapsPoints, blocks_of, place, row_keys
 from mfopt.protocols import Array, Block, BoolArray, Domain
-from mfopt_plugins.maximisers.moves import Pairs, find_wakes, step
+from mfopt_plugins.maximisers.moves import Changes, Columns, Pairs, find_wakes, step
 
 FEW = 16  # an ordered parameter with at most so many values is listed
 COMBINATIONS = 64  # of listed values: where there are no more, all of them are tried
@@ -33,7 +32,6 @@ _SCAN = np.linspace(0.0, 1.0, 6)  # values of a number that are tried together w
 _SEED = 0
 _KNOWN = 100_000  # points, or combinations of discrete values, that are remembered
 _STEPS = 2.0 ** -np.arange(1, 21)  # by which a rounded parameter is moved that has no list of values
-_Columns = npt.NDArray[np.intp]
 
 
 class Grid:
@@ -45,7 +43,6 @@ class Grid:
         self._inside: dict[bytes, bool] = {}
         self._resting: dict[bytes, BoolArray] = {}
         self._conditional: list[Block] = []
-        self._pairs: Pairs | None = None
         self.listed = [block for block in self.blocks if _is_listed(block)]
         self.rounded: list[Block] = []
         self.real: list[Block] = []
@@ -61,8 +58,9 @@ class Grid:
                 else:
                     self.rounded.append(self._tabulate(block, probes, snapped))
         self.mixed = bool(self.listed or self.rounded)
-        numbers = [block.start for block in self.real]
-        self.discrete: _Columns = np.setdiff1d(np.arange(domain.dim), numbers)
+        self._numbers: Columns = np.array([block.start for block in self.real], dtype=np.intp)
+        self._ordered: Columns = np.array([block.start for block in self.real + self.rounded], dtype=np.intp)
+        self.discrete: Columns = np.setdiff1d(np.arange(domain.dim), self._numbers)
         self.blocks = tuple(sorted([*self.listed, *self.rounded, *self.real], key=lambda block: block.start))
         resting = self._probe(probes, self.blocks)
         # What is at rest is remembered by the values that decide it: mostly those of listed parameters alone.
@@ -71,7 +69,7 @@ class Grid:
             shuffled[:, block.start] = rng.permutation(probes[:, block.start])
         alone = np.array_equal(resting, self._probe(shuffled, self.blocks))
         rounded = [block.start for block in self.rounded] if alone else []
-        self._deciding: _Columns = np.setdiff1d(self.discrete, rounded)
+        self._deciding: Columns = np.setdiff1d(self.discrete, rounded)
         self._conditional = [block for k, block in enumerate(self.blocks) if resting[:, k].any()]
         # Whether some points of the grid are outside X. Rare ones may be missed here: a search looks at its result.
         self.constrained = not domain.contains(self.point(self.round(probes))).all()
@@ -145,13 +143,13 @@ class Grid:
             self._resting.update(zip(new, self._probe(v[list(new.values())], self._conditional), strict=True))
         return np.array([self._resting[key] for key in keys])
 
-    def cells(self, u: Array) -> list[bytes]:
-        """The part of the domain in which each point lies: its listed values, and a third of each interval."""
+    def coarsen(self, u: Array) -> Array:
+        """The cell of the domain in which each point lies: its listed values, and a third of each interval."""
         coarse = u.copy()
         # With constraints one rounded value may lie in X and the next one not: each counts by itself.
-        columns = [block.start for block in self.real + ([] if self.constrained else self.rounded)]
+        columns = self._numbers if self.constrained else self._ordered
         coarse[:, columns] = np.minimum(np.floor(_CELLS * u[:, columns]), _CELLS - 1)
-        return row_keys(coarse)
+        return coarse
 
     @cached_property
     def scattered(self) -> Array:
@@ -172,7 +170,7 @@ class Grid:
     def movable(self, v: Array, relaxed: bool) -> BoolArray:
         """Which coordinates of each row an ascent may move: numbers that are not at rest; `relaxed`: rounded too."""
         mask = np.zeros(v.shape, dtype=np.bool_)
-        mask[:, [block.start for block in self.real + (self.rounded if relaxed else [])]] = True
+        mask[:, self._ordered if relaxed else self._numbers] = True
         if self._conditional:
             resting = self.rests(v)
             for k, block in enumerate(self._conditional):
@@ -181,73 +179,70 @@ class Grid:
 
     # ------------------------------------------------------------------------------------------------- moves
 
-    @cached_property
-    def combinations(self) -> list[_Columns] | None:
-        """By listed parameter, the number of its value in each combination of all; None where these are many."""
-        counts = [_count(block) for block in self.listed]
-        if not counts or np.prod(counts, dtype=np.float64) > COMBINATIONS:
-            return None
-        return list(np.indices(counts).reshape(len(counts), -1))
-
     def switch(self, v: Array) -> Array:
         """Every row with each discrete parameter changed: to each of its listed values; by steps up and down and to its
         ends.
 
         Where the listed values have few combinations, every row with each of them.
         """
-        moved, single = [v[:0]], self.rounded if self.combinations is not None else self.listed + self.rounded
-        for block in single:
-            values = self._values(v, block)  # (q, number, width)
-            rows = np.repeat(v, values.shape[1], axis=0)
-            rows[:, block.coordinates] = values.reshape(len(rows), -1)
-            moved.append(rows)
-        if self.combinations is not None:
-            rows = np.repeat(v, len(self.combinations[0]), axis=0)
-            for block, index in zip(self.listed, self.combinations, strict=True):
-                rows[:, block.coordinates] = np.tile(_levels(block)[index], (len(v), 1))
-            moved.append(rows)
-        return np.vstack(moved)
+        changes = self._switches
+        given = zip(changes.parts[len(changes.parts) - len(self.rounded) :], self.rounded, strict=True)
+        steps = [(part, block.start, self._steps(v, block)) for part, block in given]
+        return changes.apply(v, steps).reshape(-1, v.shape[1])
 
     def lines(self, v: Array, places: Array, blocks: list[Block]) -> Array:
         """Every row with each of these ordered parameters at each of the places, (q, parameters, places, dim)."""
-        rows = np.tile(v[:, None, None, :], (1, len(blocks), len(places), 1))
+        rows = np.empty((len(v), len(blocks), len(places), v.shape[1]))
+        rows[:] = v[:, None, None, :]
         for j, block in enumerate(blocks):
-            rows[:, j, :, block.start] = places
-        return self.round(rows.reshape(-1, v.shape[1])).reshape(rows.shape)
+            rows[:, j, :, block.start] = places if block.levels is None else _find_nearest(places, block.levels[:, 0])
+        untabulated = any(block.levels is None for block in self.rounded)
+        return self.round(rows.reshape(-1, v.shape[1])).reshape(rows.shape) if untabulated else rows
 
     def neighbours(self, v: Array) -> Array:
         """One row (1, dim) with one or two rounded parameters changed to the values next to theirs."""
         columns = [block.start for block in self.rounded]
-        return step(v, columns, [self._values(v, block)[0, :, 0] for block in self.rounded])
+        return step(v, columns, [self._steps(v, block)[0] for block in self.rounded])
 
     def switch_pairs(self, v: Array, most: int, turn: int) -> Array:
         """One row (1, dim) with two parameters changed at once; at most so many, and others in another turn."""
-        blocks = self.listed + self.rounded + self.real
-        values = [self._values(v, block)[0] for block in blocks]
-        if self._pairs is None:
-            wakes = find_wakes(blocks, self._conditional, self.scattered[:_PROBES], self.rests)
-            self._pairs = Pairs(blocks, [len(each) for each in values], self.domain.dim, wakes)
-        return self._pairs.change(v, values, most, turn)
+        changes, pairs = self._pairs
+        given = []
+        for part, block in zip(changes.parts[len(self.listed) :], self.rounded + self.real, strict=True):
+            if block in self.real:  # the last change is to the other side
+                given.append((slice(part.stop - 1, part.stop), block.start, 1.0 - v[:, block.start, None]))
+            else:
+                given.append((part, block.start, self._steps(v, block)))
+        return pairs.combine(changes.apply(v, given)[0], most, turn)
 
-    def _values(self, v: Array, block: Block) -> Array:
-        """The values to which a parameter may be changed in each row, (q, number, width)."""
-        if _is_listed(block):
-            levels = _levels(block)
-            return np.broadcast_to(levels, (len(v), *levels.shape))
-        here = v[:, block.start]
-        if block in self.real:
-            fixed = np.broadcast_to(_SCAN, (len(v), len(_SCAN)))
-            return np.column_stack([fixed, 1.0 - here])[:, :, None]
+    @cached_property
+    def _switches(self) -> Changes:
+        """The changes of `switch`; the last ones are steps of rounded parameters."""
+        return Changes([*_list_moves(self.listed), *self._open_steps()], self.domain.dim)
+
+    @cached_property
+    def _pairs(self) -> tuple[Changes, Pairs]:
+        """The changes of `switch_pairs`: of listed, rounded and real parameters."""
+        blocks = self.listed + self.rounded + self.real
+        listed = [(_columns(block), _levels(block)) for block in self.listed]
+        real = [(_columns(block), np.append(_SCAN, 0.0)[:, None]) for block in self.real]
+        changes = Changes([*listed, *self._open_steps(), *real], self.domain.dim)
+        wakes = find_wakes(blocks, self._conditional, self.scattered[:_PROBES], self.rests)
+        return changes, Pairs(changes, wakes)
+
+    def _open_steps(self) -> list[tuple[Columns, Array]]:
+        """Changes of rounded parameters by steps, which depend on the point."""
+        here = np.full((1, self.domain.dim), 0.5)
+        return [(_columns(block), np.zeros((self._steps(here, block).shape[1], 1))) for block in self.rounded]
+
+    def _steps(self, v: Array, block: Block) -> Array:
+        """The values to which a rounded parameter is changed in each row, (q, number): by steps, and its ends."""
         if block.levels is None:
             steps = np.concatenate([-_STEPS, _STEPS])
             rows = np.repeat(v, len(steps), axis=0)
             rows[:, block.start] = np.clip(rows[:, block.start] + np.tile(steps, len(v)), 0.0, 1.0)
-            return self._nearest(rows, block).reshape(len(v), -1, 1)
-        count = len(block.levels)
-        jumps = 2 ** np.arange(int(np.log2(count)) + 1)
-        place = np.searchsorted(block.levels[:, 0], here)
-        index = np.clip(place[:, None] + np.concatenate([-jumps, jumps, [-count, count]]), 0, count - 1)
-        return np.asarray(block.levels[index])
+            return self._nearest(rows, block).reshape(len(v), -1)
+        return _find_steps(v[:, block.start], block.levels[:, 0])
 
     # ---------------------------------------------------------------------------------------------- the domain
 
@@ -270,9 +265,7 @@ class Grid:
     def _nearest(self, v: Array, block: Block) -> Array:
         """The nearest value of a rounded parameter in each row, (q,)."""
         if block.levels is not None:
-            levels, here = block.levels[:, 0], v[:, block.start]
-            above = np.clip(np.searchsorted(levels, here), 1, len(levels) - 1)
-            return np.asarray(levels[above - (here - levels[above - 1] <= levels[above] - here)])
+            return _find_nearest(v[:, block.start], block.levels[:, 0])
         snapped = self._snap(v)[:, block.start]
         if block in self._conditional:  # one at rest keeps its number until it wakes up and is rounded
             snapped = np.where(self.rests(v)[:, self._conditional.index(block)], v[:, block.start], snapped)
@@ -296,5 +289,29 @@ def _levels(block: Block) -> Array:
     return np.empty((0, 1)) if block.levels is None else block.levels
 
 
-def _count(block: Block) -> int:
-    return len(_levels(block))
+def _columns(block: Block) -> Columns:
+    return np.arange(block.start, block.stop)
+
+
+def _list_moves(listed: list[Block]) -> list[tuple[Columns, Array]]:
+    """Each parameter to each of its values; where there are few combinations, all parameters to each of these."""
+    counts = [len(_levels(block)) for block in listed]
+    if not counts or np.prod(counts, dtype=np.float64) > COMBINATIONS:
+        return [(_columns(block), _levels(block)) for block in listed]
+    index = np.indices(counts).reshape(len(counts), -1)
+    values = [_levels(block)[i] for block, i in zip(listed, index, strict=True)]
+    return [(np.concatenate([_columns(block) for block in listed]), np.hstack(values))]
+
+
+def _find_steps(places: Array, levels: Array) -> Array:
+    """The levels, which ascend, 1, 2, 4, ... below and above each of these, and the ends, (q, number)."""
+    count = len(levels)
+    jumps = 2 ** np.arange(int(np.log2(count)) + 1)
+    index = np.searchsorted(levels, places)[:, None] + np.concatenate([-jumps, jumps, [-count, count]])
+    return np.asarray(levels[np.minimum(np.maximum(index, 0), count - 1)])
+
+
+def _find_nearest(places: Array, levels: Array) -> Array:
+    """The nearest of these levels, which ascend, to each of the places; the lower one of two."""
+    above = np.minimum(np.maximum(np.searchsorted(levels, places), 1), len(levels) - 1)
+    return np.asarray(levels[above - (places - levels[above - 1] <= levels[above] - places)])

@@ -28,9 +28,12 @@ from mfopt.hooks import FullAcquisition, row_keys
 from mfopt.protocols import Array, BoolArray
 from mfopt_plugins.maximisers.boundary import find_normal, move_to_boundary, slide
 from mfopt_plugins.maximisers.grid import Grid
+from mfopt_plugins.maximisers.moves import Columns
 from mfopt_plugins.maximisers.polish import CLOSER, ROUNDS, Function, as_function, mask_outside, polish
 
 _ROUNDS = 12  # of step 2, at most
+_SAME = 0.01  # in every number: ascents that end so near each other have ended at the same place
+_STRETCH = 1e6  # of discrete coordinates: different values are never the same place
 _FAR = 0.5  # in some coordinate: between starts that are far apart
 _LINE = np.linspace(0.0, 1.0, 7)  # places of a number that are looked at
 _ENDS = np.array([0.003, 0.012])  # two tops next to an end may be close together
@@ -78,7 +81,8 @@ class MixedSearch:
         # Starts near each other find the best place among good ones, starts far apart find the good ones.
         near = best[mfopt_core.choose_apart(best[:_NEAR], values[order[:_NEAR]], self._starts, CLOSER)]
         far = best[mfopt_core.choose_apart(best, values[order[:_BEST]], self._starts, _FAR)]
-        v = grid.fill(_distinct(np.vstack([near, far])), best)
+        starts = np.vstack([near, far])
+        v = grid.fill(starts[mfopt_core.find_distinct(starts)], best)
         v, heights = self.ascend(v, relaxed=bool(grid.rounded))
         if not heights.max() >= values[order[0]]:  # rounding may lose
             v = np.vstack([v, grid.fill(best[:1], best)])
@@ -92,25 +96,28 @@ class MixedSearch:
 
     def _exchange(self, v: Array, heights: Array) -> tuple[Array, Array]:
         """Step 2."""
-        expanded, paired = set[int](), -1
+        expanded, paired = v[:0], -1
         gained = -np.inf  # the most that an ascent from a changed point has gained
         hope = _HOPE * self._spread
         for turn in range(_ROUNDS):
             best = int(np.argmax(heights))
             worth = np.flatnonzero(heights >= heights[best] - 0.5 * hope)
-            top = worth[np.argsort(-heights[worth], kind="stable")[: self._breadth.expanded]].tolist()
-            order = [i for i in top if i not in expanded]
+            places = _stretch(v[worth], self._grid.discrete)
+            chosen = mfopt_core.choose_apart(places, heights[worth], self._breadth.expanded, _SAME)
+            known = np.abs(places[chosen, None] - expanded).max(axis=2) <= _SAME
+            chosen = chosen[~known.any(axis=1)]
+            order = worth[chosen]
             better = paired < 0 or heights[best] > heights[paired] + _GAIN * self._spread
-            if not (order or better):
+            if not (len(order) or better):
                 break
-            expanded.update(order)
-            moved, tops = [self._change(v[order], heights[order])], v[:0]
+            expanded = np.vstack([expanded, places[chosen]])
+            moved, tops = [self._change(v[order], heights[order])] if len(order) else [], v[:0]
             if better:
                 paired, one = best, slice(best, best + 1)
                 tops = self._find_tops(v[one], heights[one], _FINE_LINE)
                 moved.append(self._grid.switch_pairs(v[one], self._breadth.pairs, turn))
-            known = 0 if self._grid.constrained else len(tops)  # tops outside X would crowd out all others
-            fresh, before = self._choose(np.vstack([tops, *moved]), known, heights[best] - hope)
+            first = 0 if self._grid.constrained else len(tops)  # tops outside X would crowd out all others
+            fresh, before = self._choose(np.vstack([tops, *moved]), first, heights[best] - hope)
             if len(fresh):
                 more, values = self._climb(v[best], fresh, before)
                 v, heights = np.vstack([v, more]), np.concatenate([heights, values])
@@ -171,7 +178,7 @@ class MixedSearch:
         if grid.constrained:
             near = np.vstack([near, grid.switch(v)])
             near = near[(near != v).any(axis=1)]
-            near = self._bring_back(v, near[_first_rows(grid.point(near))])
+            near = self._bring_back(v, near[mfopt_core.find_distinct(grid.point(near))])
         values = self._acquisition(grid.point(near)) if len(near) else np.empty(0)
         return near[np.argsort(-values, kind="stable")[: self._climbs]]
 
@@ -205,16 +212,16 @@ class MixedSearch:
         if grid.constrained and line is _LINE:
             return flat
         values = self._acquisition(grid.point(flat)).reshape(rows.shape[:3])
-        # The row itself is one of the places: its own hill is not a new one.
-        columns = [block.start for block in blocks]
-        at = np.concatenate([np.broadcast_to(line, values.shape), v[:, columns, None]], axis=2)
-        own = np.broadcast_to(heights[:, None, None], (*values.shape[:2], 1))
-        order = np.argsort(at, axis=2, kind="stable")
-        along = np.take_along_axis(np.concatenate([values, own], axis=2), order, axis=2)
-        padded = np.pad(along, ((0, 0), (0, 0), (1, 1)), constant_values=-np.inf)
-        top = np.empty(along.shape, dtype=np.bool_)
-        np.put_along_axis(top, order, (along > padded[:, :, :-2]) & (along >= padded[:, :, 2:]), axis=2)
-        return flat[top[:, :, :-1].ravel()]
+        # The row itself is one of the places, between the last that is not beyond it and the next: its own hill is not
+        # a new one.
+        left, right = np.full_like(values, -np.inf), np.full_like(values, -np.inf)
+        left[..., 1:], right[..., :-1] = values[..., :-1], values[..., 1:]
+        after = np.searchsorted(line, v[:, [block.start for block in blocks]], side="right")
+        q, k = np.nonzero(after < len(line))
+        left[q, k, after[q, k]] = heights[q]
+        q, k = np.nonzero(after > 0)
+        right[q, k, after[q, k] - 1] = heights[q]
+        return flat[((values > left) & (values >= right)).ravel()]
 
     def _slide(self, v: Array, heights: Array) -> tuple[Array, Array]:
         """Step 3."""
@@ -231,20 +238,26 @@ class MixedSearch:
         """The best rows in X that are at least this good, and their values: the first rows, so many, are tops; of the
         others at most one per cell, and better than what is known of the cell.
         """
-        u = self._grid.point(moved)
-        first = _first_rows(u)
-        u, moved, tops = u[first], moved[first], sum(i < tops for i in first[:tops])
-        if len(u) == 0:
+        if len(moved) == 0:
             return moved, np.empty(0)
+        u = self._grid.point(moved)
+        first = mfopt_core.find_distinct(u)
+        u, moved, tops = u[first], moved[first], int(np.searchsorted(first, tops))
         values = self._acquisition(u)
         good = np.flatnonzero(values >= least)
-        order = good[np.argsort(-values[good], kind="stable")].tolist()
+        order = good[np.argsort(-values[good], kind="stable")]
         chosen: list[int] = []
-        for start in range(0, len(order), _AT_ONCE):  # constraints are slow: mostly the first are enough
-            some = order[start : start + _AT_ONCE]
-            for i, cell, inside in zip(some, self._grid.cells(u[some]), self._contains(u[some]).tolist(), strict=True):
+        at_once = _AT_ONCE if self._grid.constrained else max(1, len(order))
+        for start in range(0, len(order), at_once):  # constraints are slow: mostly the first are enough
+            some = order[start : start + at_once]
+            if self._grid.constrained:
+                some = some[self._contains(u[some])]
+            coarse = self._grid.coarsen(u[some])
+            worth = some < tops
+            worth[mfopt_core.find_distinct(coarse)] = True  # others in the cell are no better
+            for i, cell in zip(some[worth].tolist(), row_keys(coarse[worth]), strict=True):
                 known = self._visited.get(cell, -np.inf)
-                if inside and (i < tops or values[i] > known + _GAIN * self._spread):
+                if i < tops or values[i] > known + _GAIN * self._spread:
                     self._visited[cell] = max(known, float(values[i]))
                     chosen.append(i)
                     if len(chosen) == self._climbs:
@@ -270,10 +283,8 @@ class MixedSearch:
                 v = grid.round(v)
             u = grid.point(v)
         if values is None or relaxed:
-            inside = self._contains(u)
-            values = np.full(len(u), -np.inf)
-            values[inside] = self._acquisition(u[inside])
-        for cell, value in zip(grid.cells(u), values.tolist(), strict=True):
+            values = self._evaluate(u)
+        for cell, value in zip(row_keys(grid.coarsen(u)), values.tolist(), strict=True):
             self._visited[cell] = max(value, self._visited.get(cell, -np.inf))
         return v, values
 
@@ -286,20 +297,25 @@ class MixedSearch:
             return mask_outside(acquisition, self._contains)
         return mask_outside(acquisition, lambda points: self._contains(grid.point(grid.round(points))))
 
+    def _evaluate(self, u: Array) -> Array:
+        """Values of points of the grid, −∞ outside X."""
+        if not self._grid.constrained:
+            return self._acquisition(u)
+        inside = self._contains(u)
+        values = np.full(len(u), -np.inf)
+        values[inside] = self._acquisition(u[inside])
+        return values
+
     def _contains(self, u: Array) -> BoolArray:
         """Which points of the grid lie in X."""
         return self._grid.domain.contains(u) if self._grid.constrained else np.ones(len(u), dtype=np.bool_)
 
 
-def _first_rows(u: Array) -> list[int]:
-    """The number of the first of each set of equal rows."""
-    keys = row_keys(u)
-    return sorted(dict(zip(reversed(keys), range(len(keys) - 1, -1, -1), strict=True)).values())
-
-
-def _distinct(u: Array) -> Array:
-    """The same rows, each once."""
-    return u[_first_rows(u)]
+def _stretch(v: Array, discrete: Columns) -> Array:
+    """The same rows in coordinates in which different values of these columns are far apart."""
+    stretched = v.copy()
+    stretched[:, discrete] *= _STRETCH
+    return stretched
 
 
 def refine(

@@ -1,45 +1,66 @@
-"""Moves of a point by two parameters at once: to any of their values, or to the values next to theirs."""
+"""Moves of points: parameters changed to their values, one or two at once, or to the values next to theirs."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from mfopt.protocols import Array, Block, BoolArray
+
+Columns: TypeAlias = npt.NDArray[np.intp]
 
 _SEED = 0
 
 
+class Changes:
+    """Changes of points. A move is columns (width,) and what they become, the rows of an array (number, width); values
+    that depend on the point are given with it.
+    """
+
+    def __init__(self, moves: Sequence[tuple[Columns, Array]], dim: int) -> None:
+        counts = [len(values) for _, values in moves]
+        ends = np.cumsum(counts, dtype=np.intp).tolist()
+        self.parts = [slice(end - count, end) for count, end in zip(counts, ends, strict=True)]
+        self.about = np.zeros((sum(counts), dim), dtype=np.bool_)  # the columns that each change is about
+        self._to = np.zeros((sum(counts), dim))
+        for (columns, values), part in zip(moves, self.parts, strict=True):
+            self.about[part, columns] = True
+            self._to[part, columns] = values
+
+    def apply(self, v: Array, given: Sequence[tuple[slice, int, Array]]) -> Array:
+        """Every row with each of the changes, (q, changes, dim); `given` are (a part of these, a column, the values
+        (q, number) that it has there).
+        """
+        rows = np.where(self.about, self._to, v[:, None, :])
+        for part, column, values in given:
+            rows[:, part, column] = values
+        return rows
+
+
 class Pairs:
-    """Changes of two of these parameters at once, in random order; of each there are as many changes as in `counts`.
+    """Two of these changes at once, of different parameters, in random order.
 
     First come those of a parameter and another that it wakes (`wakes[i, j]`: the i-th wakes the j-th), which has had no
     reason to be where it is.
     """
 
-    def __init__(self, blocks: Sequence[Block], counts: Sequence[int], dim: int, wakes: BoolArray) -> None:
-        self._blocks = blocks
-        owner = np.repeat(np.arange(len(blocks)), counts)
+    def __init__(self, changes: Changes, wakes: BoolArray) -> None:
+        self._about = changes.about
+        owner = np.repeat(np.arange(len(changes.parts)), [part.stop - part.start for part in changes.parts])
         one, other = np.triu_indices(len(owner), 1)
         apart = np.random.default_rng(_SEED).permutation(np.flatnonzero(owner[one] != owner[other]))
         linked = (wakes | wakes.T)[owner[one[apart]], owner[other[apart]]]
         apart = np.concatenate([apart[linked], apart[~linked]])
         self._one, self._other = one[apart], other[apart]
-        self._changed = np.zeros((len(owner), dim), dtype=np.bool_)  # the columns that each change is about
-        for row, k in zip(self._changed, owner.tolist(), strict=True):
-            row[blocks[k].coordinates] = True
 
-    def change(self, v: Array, values: Sequence[Array], most: int, turn: int) -> Array:
-        """One row (1, dim) with two parameters at these values of theirs, at most so many; others in another turn."""
-        rows = np.repeat(v, len(self._changed), axis=0)  # with one change each
-        end = 0
-        for block, each in zip(self._blocks, values, strict=True):
-            start, end = end, end + len(each)
-            rows[start:end, block.coordinates] = each
+    def combine(self, rows: Array, most: int, turn: int) -> Array:
+        """Two at once of the changes of one point, which are `rows`, at most so many; others in another turn."""
         start = turn % max(1, len(self._one) // most) * most
         first, second = self._one[start : start + most], self._other[start : start + most]
-        return np.asarray(np.where(self._changed[second], rows[second], rows[first]))
+        return np.asarray(np.where(self._about[second], rows[second], rows[first]))
 
 
 def find_wakes(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from contextlib import suppress
 
-import nlopt
 import numpy as np
 
 from mfopt.errors import InputError
@@ -15,7 +14,6 @@ from mfopt_plugins.maximisers.mixed import refine
 
 _CLIMBS = 3
 _SAMPLES_PER_DIM = 20
-_FAILURE = getattr(nlopt, "runtime_error", RuntimeError)  # NLopt has an error of its own since 2.9 or later
 
 
 class NloptDirect:
@@ -42,6 +40,8 @@ class NloptDirect:
 
     def maximise(self, acquisition: Acquisition, domain: Domain, rng: np.random.Generator, t: int) -> Array:
         """The best point found, in X."""
+        import nlopt  # slow to import, and other maximisers do not need it
+
         full = with_defaults(acquisition)
         if domain.points is not None:
             return np.array(domain.points[full.argmax(domain.points, None)])
@@ -68,7 +68,7 @@ class NloptDirect:
         direct.set_min_objective(objective)
         direct.set_maxeval(self._budget or min(200 * dim + 2 * t, 3000))
         # An ORIG version runs out of room for rectangles where the acquisition is flat: what it saw counts.
-        with suppress(_FAILURE):
+        with suppress(getattr(nlopt, "runtime_error", RuntimeError)):  # an error of NLopt's own since 2.9 or later
             direct.optimize(np.full(dim, 0.5))
         if points and not self._polished:
             return points[int(np.argmax(values))]
