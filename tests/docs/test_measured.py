@@ -17,7 +17,7 @@ MARKED = [
 
 
 def test_the_pages_with_measurements_are_known():
-    assert [name for _, name in MARKED] == ["departures", "asynchronous", "options", "preflight"]
+    assert [name for _, name in MARKED] == ["departures", "asynchronous", "pending", "options", "preflight"]
 
 
 @pytest.mark.parametrize(("page", "name"), MARKED, ids=[name for _, name in MARKED])

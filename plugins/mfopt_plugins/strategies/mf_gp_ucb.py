@@ -41,6 +41,7 @@ class MFGPUCB(UCBStrategy):
                                   a random one (with rule "worth")
     hedged          False         True: where the target's own values predict it better than all fidelities together,
                                   nine tenths of the capital are spent by GP-UCB (ucb/hedge.py; with rule "worth")
+    muted           False         True: the same where cheap values cannot be predicted from each other (with `hedged`)
     coupled         False         True: one process models all fidelities (surrogates/coupled; se and matern)
     calibrated      False         True: it learns the unit, the zero and the sign of each fidelity (with rule "worth")
     one_kernel      False         True: fidelities with a process each have one kernel, learnt from all values
@@ -64,7 +65,8 @@ class MFGPUCB(UCBStrategy):
     polished        False         True: the problem's maximiser finds x_t; in the paper DIRECT, without corners or
                                   ascents (maximisers/nlopt_direct.py, 200 d + 2t evaluations, at most 3000)
 
-    With rule "worth" and several fidelities the surrogate is "matern" unless another is named; the paper's is "se".
+    In practical mode with rule "worth" and several fidelities the surrogate is "matern" unless another is named; the
+    paper's is "se".
 
     What the paper leaves open is the same in both modes: a fidelity with fewer than 2 d values (at least 3) has the
     kernel of the nearest one that has more, and "the range of initial queries" is the largest range within one
@@ -75,5 +77,6 @@ class MFGPUCB(UCBStrategy):
     """
 
     def prefer_surrogate(self, fidelities: int) -> str:
-        """Matérn-5/2 where fidelities are weighed, the paper's squared exponential otherwise."""
-        return "matern" if fidelities > 1 and self.departures.rule == "worth" else "se"
+        """Matérn-5/2 where practical mode weighs fidelities, the paper's squared exponential otherwise."""
+        weighs = fidelities > 1 and self.mode == "practical" and self.departures.rule == "worth"
+        return "matern" if weighs else "se"

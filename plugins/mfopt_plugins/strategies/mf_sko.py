@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import log
+from math import inf, log
+from typing import NamedTuple
 
 import numpy as np
 
-from mfopt.hooks import AcquisitionDefaults, PairsFidelities
-from mfopt.protocols import Array, CovariantModel, Query, Suggestion, Surrogate, View
+from mfopt.hooks import AcquisitionDefaults, FusesImprovement
+from mfopt.protocols import Acquisition, Array, CovariantModel, Query, Suggestion, Surrogate, View
 from mfopt_plugins.method.improvement import ExpectedImprovement, Tamed
 from mfopt_plugins.method.models import FidelityModels
 from mfopt_plugins.strategies.base.improvement import DEPTH, improvement_reason
@@ -18,6 +19,12 @@ from mfopt_plugins.surrogates.ar1 import AR1
 
 _NUGGET = 1e-4  # of the range of values: deviation of a noise that is always there, numerically
 _LEAST = 1e-8  # correlation that passes for none
+_NO_TAIL = 1e300  # below which values are drawn in: none
+
+
+def tell_noise(models: FidelityModels, k: int, unit: float) -> float:
+    """η_k², the noise variance of position k, at least a nugget; `unit` is a typical size of values."""
+    return max(models.noise(k), (_NUGGET * unit) ** 2)
 
 
 class AugmentedImprovement(AcquisitionDefaults):
@@ -36,8 +43,7 @@ class AugmentedImprovement(AcquisitionDefaults):
         joint = models.joint
         # Without one no other fidelity tells about the target.
         self._joint: CovariantModel | None = joint if isinstance(joint, CovariantModel) else None
-        self._paired: PairsFidelities | None = joint if isinstance(joint, PairsFidelities) else None
-        self._noise = max(models.noise(k), (_NUGGET * unit) ** 2)
+        self._noise = tell_noise(models, k, unit)
 
     @property
     def rows(self) -> int:
@@ -46,14 +52,7 @@ class AugmentedImprovement(AcquisitionDefaults):
 
     def __call__(self, u: Array) -> Array:
         """Values at the rows of u."""
-        return self._value(*self._look(u, False))
-
-    def recurring(self, u: Array) -> Array:
-        """The same for points that will come back."""
-        return self._value(*self._look(u, True))
-
-    def _value(self, mean: Array, var: Array, cov: Array) -> Array:
-        """Values from means and variances (2, q) at position k and at the target, and their covariance (q,)."""
+        mean, var, cov = self._look(u)
         value = self._improvement.value(mean[1], var[1]) + self._use(var[0])[0] + self._log_ratio
         return value if self._is_alone else np.asarray(value + self._log_correlation(cov, var[0], var[1]))
 
@@ -79,10 +78,8 @@ class AugmentedImprovement(AcquisitionDefaults):
         """Whether position k is the target itself, or nothing is known of their relation."""
         return self._joint is None or self._k == self._top
 
-    def _look(self, u: Array, recurring: bool) -> tuple[Array, Array, Array]:
+    def _look(self, u: Array) -> tuple[Array, Array, Array]:
         """Means and variances (2, q) at position k and at the target, and their covariance (q,)."""
-        if self._paired is not None:
-            return self._paired.pair(u, self._k, self._top, recurring)
         both = [self._models.models[k].posterior(u) for k in sorted({self._k, self._top})]
         mean, var = (np.array([part[0], part[-1]]) for part in zip(*both, strict=True))
         if self._joint is None or self._is_alone:
@@ -91,8 +88,6 @@ class AugmentedImprovement(AcquisitionDefaults):
 
     def _look_around(self, u: Array) -> tuple[Array, Array, Array, Array, Array, Array]:
         """The same, then all gradients."""
-        if self._paired is not None:
-            return self._paired.pair_gradient(u, self._k, self._top)
         both = [self._models.models[k].posterior_gradient(u) for k in sorted({self._k, self._top})]
         mean, var, dmean, dvar = (np.array([part[0], part[-1]]) for part in zip(*both, strict=True))
         if self._joint is None or self._is_alone:
@@ -120,6 +115,15 @@ class AugmentedImprovement(AcquisitionDefaults):
         return np.asarray(np.log(np.clip(correlation, _LEAST, 1.0)))
 
 
+class _Candidate(NamedTuple):
+    """The best query that was found at a position."""
+
+    worth: float  # the acquisition, lowered where evaluations fail
+    value: float  # as it is
+    k: int
+    u: Array
+
+
 class MFSKO(JointStrategy):
     """Multi-fidelity sequential kriging optimisation (Huang, Allen, Notz and Miller, 2006).
 
@@ -131,7 +135,7 @@ class MFSKO(JointStrategy):
 
     initial_capital  Λ₀ of the initial design; by default see method/design.py. 0 for none.
     mode             "practical", or "paper": the design, the search and the rest as mf-gp-ucb has them in that mode
-                     (base/manner.py); the model is the method's own.
+                     (base/manner.py), by a DIRECT of our own; the model is the method's own.
 
     Differences from the literature: the incumbent y* is taken at points queried at the target only (the reference: at
     points of any fidelity, by μ − σ), noiseless ones as observed; a small nugget stands for η_m where values are
@@ -142,6 +146,7 @@ class MFSKO(JointStrategy):
     """
 
     kind = "augmented expected improvement"
+    _batched = True
 
     def __init__(self, initial_capital: float | None = None, mode: Mode = "practical") -> None:
         self.initial_capital = check_initial_capital(initial_capital)
@@ -152,17 +157,54 @@ class MFSKO(JointStrategy):
         return AR1(rho=1.0)
 
     def _improve(self, view: View, pending: Sequence[Query], best: float) -> Suggestion:
-        candidates = []
-        for k in self._payable_positions(view):
-            if k < self._top and self._is_used_up(k, pending):
-                continue
-            acquisition = AugmentedImprovement(self._models, k, best, self._costs[-1] / self._costs[k], self._unit)
-            u, worth = self._search.point_and_value(Tamed(acquisition), k, view, pending, DEPTH)
-            candidates.append((worth, float(acquisition(u[None])[0]), k, u))
-        _, value, k, u = max(candidates, key=lambda candidate: candidate[0])
+        positions = [k for k in self._payable_positions(view) if k == self._top or not self._is_used_up(k, pending)]
+        found = self._look_at_all(positions, view, pending, best)
+        if found is None:
+            found = max((self._look_at_one(k, view, pending, best) for k in positions), key=lambda each: each.worth)
         text = "where a query at this fidelity promises most per cost"
-        reason = improvement_reason(self.kind, text, k, view.t, best, value, self._models, u)
+        k, u = found.k, found.u
+        reason = improvement_reason(self.kind, text, k, view.t, best, found.value, self._models, u)
         return Suggestion(u, self._used[k], reason)
+
+    def _look_at_all(
+        self, positions: Sequence[int], view: View, pending: Sequence[Query], best: float
+    ) -> _Candidate | None:
+        """The best query by one search over these positions together; None where each has rules of its own.
+
+        So it is where evaluations fail, on a finite set, and where the best query would tell nothing new.
+        """
+        joint: object = self._models.joint
+        if not isinstance(joint, FusesImprovement) or self._observations.failed > 0:
+            return None
+        if self._problem.domain.points is not None:
+            return None
+        acquisition = self._fuse(joint, positions, best, Tamed.TAIL)
+        u, _ = self._search.maximum(acquisition, self._top, view, pending, DEPTH)
+        values = [float(self._acquisition(k, best)(u[None])[0]) for k in positions]
+        value, k = max(zip(values, positions, strict=True))
+        if self._search.is_needless(u, k, pending) or self._search.is_crowded(u, k, pending):
+            return None
+        return _Candidate(value, value, k, u)
+
+    def _look_at_one(self, k: int, view: View, pending: Sequence[Query], best: float) -> _Candidate:
+        """The best query at position k."""
+        acquisition = self._acquisition(k, best)
+        u, worth = self._search.point_and_value(Tamed(acquisition), k, view, pending, DEPTH)
+        return _Candidate(worth, float(acquisition(u[None])[0]), k, u)
+
+    def _acquisition(self, k: int, best: float) -> Acquisition:
+        """The augmented expected improvement of position k."""
+        joint: object = self._models.joint
+        if isinstance(joint, FusesImprovement):
+            return self._fuse(joint, [k], best, _NO_TAIL)
+        return AugmentedImprovement(self._models, k, best, self._costs[-1] / self._costs[k], self._unit)
+
+    def _fuse(self, joint: FusesImprovement, positions: Sequence[int], best: float, tail: float) -> Acquisition:
+        """The best of that over several positions."""
+        unit, count = self._unit, len(self._used)
+        noises = [tell_noise(self._models, k, unit) for k in range(count)]
+        offsets = [log(self._costs[-1] / self._costs[k]) if k in positions else -inf for k in range(count)]
+        return joint.improvement(best, unit, noises, offsets, tail)
 
     def _is_used_up(self, k: int, pending: Sequence[Query]) -> bool:
         """Whether a noiseless fidelity of a finite set has no point left to query."""

@@ -5,6 +5,7 @@ import copy
 import numpy as np
 import pytest
 
+import mfopt
 from mfopt_plugins.strategies.ucb.doubt import CHEAP, Doubt
 from mfopt_plugins.surrogates.coupled import doubted as doubted_process
 from mfopt_plugins.surrogates.matern import Matern
@@ -151,3 +152,29 @@ def test_looks_grow_with_refinements_in_vain_as_far_as_they_cost_no_more():
     assert looks == [CHEAP, CHEAP, 20, 40, 80, 100, 100, 100, CHEAP]
     doubt.refine(1.6, spread=1.0, costs=[1.0, 2.0])
     assert doubt.looks == CHEAP
+
+
+def test_while_a_refinement_is_pending_nothing_is_refined_beside_it():
+    def value(x, fidelity):
+        return -float(np.sum((x - 0.37) ** 2)) - (0.05 * float(np.sin(9.0 * x[0])) if fidelity == 0 else 0.0)
+
+    opt = mfopt.Optimizer([(0, 1)] * 2, costs=[1.0, 10.0], capital=2000.0, rng=3)
+    kinds, waiting = [], None
+    for _ in range(120):
+        trial = opt.ask()
+        if waiting is None and trial.reason.kind == "refinement":
+            waiting = trial
+            continue
+        if waiting is not None:
+            kinds.append(trial.reason.kind)
+        opt.tell(trial, value(trial.x, trial.fidelity))
+    assert waiting is not None
+    assert "doubt" in kinds
+    assert "refinement" not in kinds
+    opt.tell(waiting, value(waiting.x, 1))
+    later = []
+    for _ in range(60):
+        trial = opt.ask()
+        later.append(trial.reason.kind)
+        opt.tell(trial, value(trial.x, trial.fidelity))
+    assert "refinement" in later

@@ -5,6 +5,7 @@ import pytest
 
 import mfopt
 from mfopt_plugins.strategies.mf_gp_ucb import MFGPUCB
+from mfopt_plugins.strategies.ucb.departures import Departures
 from mfopt_plugins.strategies.ucb.hedge import ALONE, MARGIN, MOST, SCORES, Hedge
 from mfopt_plugins.surrogates.se import SE
 from tests.plugins.runs import FUNCTIONS, SQUARE, fidelity_models, quick, run
@@ -93,7 +94,7 @@ class Recorded:
         problem = mfopt.protocols.Problem(
             mfopt.Box(SQUARE), (1.0, 10.0), (None, 0.0), (None, None), None, (SE(), SE()), quick(), 0
         )
-        self.hedge = Hedge(problem, self.models)
+        self.hedge = Hedge(problem, self.models, Departures())
 
 
 def test_scores_are_bounded_so_that_one_surprise_does_not_decide():
@@ -169,7 +170,7 @@ def test_the_default_prefers_a_rough_kernel_and_others_the_papers():
     assert kernel(costs=[1.0, 10.0], strategy="gp-ucb").startswith("se")
 
 
-@pytest.mark.parametrize("name", ["hedged", "promoted", "coupled", "doubt", "isotropic", "last_query"])
+@pytest.mark.parametrize("name", ["hedged", "muted", "promoted", "coupled", "doubt", "isotropic", "last_query"])
 def test_a_switch_is_on_or_off(name):
     with pytest.raises(mfopt.errors.InputError, match=f"{name} must be True, False or None, got 'maybe'"):
         MFGPUCB(**{name: "maybe"})

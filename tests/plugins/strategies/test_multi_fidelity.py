@@ -5,11 +5,12 @@ import pytest
 
 import mfopt
 from mfopt.protocols import Record
+from mfopt_plugins.method.improvement import Tamed
 from mfopt_plugins.strategies.co_kriging import CoKriging
 from mfopt_plugins.strategies.mf_gp_ucb import MFGPUCB
 from mfopt_plugins.strategies.mf_naive import MFNaive
 from mfopt_plugins.strategies.mf_naive_random import MFNaiveRandom
-from mfopt_plugins.strategies.mf_sko import AugmentedImprovement
+from mfopt_plugins.strategies.mf_sko import MFSKO, AugmentedImprovement, tell_noise
 from mfopt_plugins.strategies.ucb.affine import Affine
 from mfopt_plugins.surrogates.ar1 import AR1
 from mfopt_plugins.surrogates.se import SE
@@ -156,6 +157,35 @@ def test_the_augmented_improvement_has_its_gradient(k):
         step = 1e-6 * np.eye(2)[j]
         numeric = (acquisition(QUERY + step) - acquisition(QUERY - step)) / 2e-6
         assert np.allclose(slope[:, j], numeric, rtol=1e-3, atol=1e-4 * np.abs(slope).max())
+
+
+@pytest.mark.parametrize("best", [-3.0, 1.5, 40.0])
+def test_the_joint_model_tells_the_best_of_the_augmented_improvements(best):
+    models = joint_models()
+    plain = [AugmentedImprovement(models, k, best, ratio, 2.0) for k, ratio in enumerate((10.0, 1.0))]
+    noises = [tell_noise(models, k, 2.0) for k in range(2)]
+    fused = models.joint.improvement(best, 2.0, noises, np.log([10.0, 1.0]), Tamed.TAIL)
+    values = np.array([Tamed(one)(QUERY) for one in plain])
+    assert np.allclose(fused(QUERY), values.max(axis=0), rtol=1e-10)
+    which = values.argmax(axis=0)
+    slopes = np.array([Tamed(one).gradient(QUERY)[1] for one in plain])[which, np.arange(len(QUERY))]
+    assert np.allclose(fused.gradient(QUERY)[1], slopes, rtol=1e-6, atol=1e-6 * np.abs(slopes).max())
+
+
+@pytest.mark.parametrize("mode", ["practical", "paper"])
+def test_one_search_finds_what_a_search_per_fidelity_finds(mode, monkeypatch):
+    def choices():
+        opt = optimizer(MFSKO(mode=mode), costs=(1.0, 3.0, 9.0), capital=135.0)
+        trials = run(opt, [low, high, high])
+        first = next(t for t in trials if t.reason.kind == MFSKO.kind and "promises most" in t.reason.text)
+        return first.x, first.fidelity, opt.best.y
+
+    x, fidelity, best = choices()
+    monkeypatch.setattr(MFSKO, "_look_at_all", lambda *arguments: None)
+    other_x, other_fidelity, other_best = choices()
+    assert np.allclose(x, other_x, atol=1e-3)
+    assert fidelity == other_fidelity
+    assert abs(best - other_best) < 0.02
 
 
 def test_a_known_cheap_point_is_worth_nothing_there():

@@ -45,6 +45,12 @@ def test_with_one_fidelity_all_of_it_is_spent_at_the_target():
     assert {trial.fidelity for trial in trials} == {1}
 
 
+def test_all_of_it_is_spent_even_where_nothing_is_left_for_the_method():
+    trials = run(optimizer(capital=40.0), FUNCTIONS)
+    assert [trial.fidelity for trial in trials] == [0] * 20 + [1] * 5
+    assert {trial.reason.kind for trial in trials} == {"initial design"}
+
+
 def test_an_initial_capital_that_is_given_is_spent_instead():
     trials = run(optimizer(strategy=MFGPUCB("paper", initial_capital=24.0)), FUNCTIONS, 20)
     assert [trial.fidelity for trial in trials if trial.reason.kind == "initial design"] == [0] * 12 + [1] * 3
@@ -97,6 +103,12 @@ def test_kernels_are_learnt_again_every_25_iterations_and_not_between():
         previous = kernels
         opt.tell(trial, FUNCTIONS[trial.fidelity](trial.x))
     assert learnt == [1, 26, 51]
+
+
+def test_another_rule_does_not_bring_another_kernel():
+    for rule in ("gamma", "worth"):
+        opt = optimizer(strategy=MFGPUCB("paper", rule=rule))
+        assert [type(surrogate) for surrogate in opt.surrogates] == [SE, SE]
 
 
 # ---------------------------------------------------------------------------------------------- β, φ and x_t
@@ -224,16 +236,58 @@ def test_the_baselines_have_the_same_mode(name):
     assert all(is_centre(t.x) for t in chosen)
 
 
+def waves(m):
+    return lambda x: float(np.sin(7 * x[0]) * np.cos(5 * x[1]) + 0.15 * (2 - m) * np.sin(9 * x[0]))
+
+
+def ripples(m):
+    return lambda x: float(np.sin(25 * x[0]) * np.cos(25 * x[1]) + 0.01 * m)
+
+
+def peak(m):
+    return lambda x: float(np.exp(-300 * ((x - 0.6 - 0.02 * (1 - m)) ** 2).sum()))
+
+
+TWO = ([waves(1), waves(2)], 75.0)
+ONE = ([waves(2)], 30.0)
+# By departure: functions and a capital with which it matters.
+SITUATIONS = {
+    "distinct": ONE,
+    "doubt": ONE,
+    "informed": ([waves(m) for m in range(3)], 300.0),
+    "by_capital": ([ripples(m) for m in range(3)], 320.0),
+    "softened": ([peak(0), peak(1)], 120.0),
+    "outliers": ([lambda x: -1e6 if x[0] < 0.3 else high(x)], 30.0),
+    "noise_tests": ([lambda x: high(x) + 0.5 * float(np.sin(1e5 * x.sum()))], 40.0),
+}
+# What is about one process of all fidelities, or about the choice by worth, which needs one.
+NEEDING = ("rule", "share", "promoted", "hedged", "muted", "calibrated")
+
+
+def depart(name, **others):
+    """Paper mode with this departure, and the run of it."""
+    value = {"isotropic": False, "learning": "map"}.get(name, getattr(MODES["practical"], name))
+    strategy = MFGPUCB("paper", **{name: value}, **others)
+    functions, capital = SITUATIONS.get(name, TWO)
+    costs = (1.0, 4.0, 20.0)[: len(functions)]
+    return strategy.departures, trace(run(optimizer(costs, strategy, capital, rng=1), functions))
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_each_departure_is_switched_on_by_itself(name):
-    """Whatever it changes, the run with it differs in nothing else that an option names."""
-    theirs, ours = MODES["paper"], MODES["practical"]
-    value = {"isotropic": False, "learning": "map"}.get(name, getattr(ours, name))
-    chosen = MFGPUCB("paper", **{name: value}).departures
-    assert getattr(chosen, name) == value != getattr(theirs, name)
-    assert {other for other in NAMES if getattr(chosen, other) != getattr(theirs, other)} == {name}
-    trials = run(optimizer(strategy=MFGPUCB("paper", **{name: value}), capital=60.0), FUNCTIONS)
-    assert trials[-1].reason is not None
+    """It changes the run, and nothing else that an option names; some say nothing before others are switched on."""
+    chosen, found = depart(name)
+    differing = {other for other in NAMES if getattr(chosen, other) != getattr(MODES["paper"], other)}
+    assert differing == {name}
+    functions, capital = SITUATIONS.get(name, TWO)
+    plain = trace(run(optimizer((1.0, 4.0, 20.0)[: len(functions)], MFGPUCB("paper"), capital, rng=1), functions))
+    assert np.array_equal(found, plain) == (name in NEEDING)
+
+
+def test_the_choice_by_worth_needs_one_process_of_all_fidelities():
+    alone, together = (depart("rule", coupled=coupled)[1] for coupled in (False, True))
+    assert not np.array_equal(alone, together)
+    assert not np.array_equal(depart("calibrated", coupled=True, rule="worth")[1], together)
 
 
 def test_the_default_with_every_departure_undone_is_the_paper_mode():

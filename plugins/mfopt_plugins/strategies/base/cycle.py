@@ -70,6 +70,7 @@ class Cycle(ABC):
 
     initial_capital: float | None
     _manner: Manner = PRACTICAL
+    _batched: bool = False  # whether points cost so much that a plain DIRECT looks at many at once
     _believed: tuple[bytes, FidelityModels] | None = None  # the values that these models were brought up to date with
 
     @abstractmethod
@@ -118,7 +119,7 @@ class Cycle(ABC):
 
     def start(self, problem: Problem) -> None:
         """Called once, before the first ask."""
-        problem, manner = self._manner.adapt(problem), self._manner
+        problem, manner = self._manner.adapt(problem, self._batched), self._manner
         domain, used = problem.domain, self.fidelities(len(problem.costs))
         self._problem = problem
         self._clock = Clock()  # counts the method's own choices
@@ -149,6 +150,7 @@ class Cycle(ABC):
             cheap=self._starts_cheap(),
             promoted=self._promotes(),
             distinct=manner.distinct,
+            reserved=manner.last_query,
         )
         self._search = Search(problem, self._models, self._failures, manner.distinct)
 
@@ -392,6 +394,11 @@ class Search:
             return False
         waiting = self._observations.pending_points(k, pending)
         return bool((np.abs(waiting - u).max(axis=1) < apart(len(waiting))).any())
+
+    def is_awaited(self, acquisition: Acquisition, k: int, view: View, pending: Sequence[Query], depth: float) -> bool:
+        """Whether a pending query at position k is at the best point: where to ask next its value will say."""
+        waiting = len(self._observations.pending_points(k, pending)) > 0
+        return waiting and self.is_crowded(self.maximum(acquisition, k, view, pending, depth)[0], k, pending)
 
     def find_fresh(self, acquisition: Acquisition, u: Array, k: int, view: View, pending: Sequence[Query]) -> Array:
         """A good point of a box near u that is neither known nor nearly pending at position k; u on a finite set."""

@@ -24,7 +24,7 @@ class InitialDesign(Kept):
     """Uniform points for the fidelities in use, by position k; values that nobody asked for take the place of some.
 
     `costs`, by position, may change: `reconsider` is called when they have. `distinct`: no two points of a box are near
-    copies.
+    copies. `reserved`: λ_M is left for a last target query, which is not to be left to chance.
     `complete` is True once no query of it is left, whatever the capital pays for.
     """
 
@@ -46,6 +46,7 @@ class InitialDesign(Kept):
         cheap: bool,
         promoted: bool,
         distinct: bool,
+        reserved: bool,
     ) -> None:
         self._domain, self._seed = problem.domain, problem.seed
         self._used = observations.used
@@ -55,6 +56,7 @@ class InitialDesign(Kept):
         self._capital, self._initial_capital, self._cheap = problem.capital, initial_capital, cheap
         self._promoted = promoted and cheap and initial_capital is None
         self._distinct = distinct
+        self._reserved = reserved
         self._counts = self._count_points()
         self._drawn = [0] * len(self._used)
         self._issued: list[list[Array]] = [[] for _ in self._used]
@@ -77,9 +79,9 @@ class InitialDesign(Kept):
 
     def next(self, view: View, pending: Sequence[Query]) -> Suggestion | None:
         """The next query of the design; None when it is complete, or its rest cannot be paid."""
+        reserve = self._costs[-1] if self._reserved else 0.0
         for k, size in enumerate(self._counts):
-            # The last target query is never left to chance, whatever the fidelity of this one.
-            if self._left(k) and self._costs[k] + self._costs[-1] <= view.remaining:
+            if self._left(k) and self._costs[k] + reserve <= view.remaining:
                 best = self._find_best_below(k)
                 if best is not None:
                     return self._suggest((best, None), k, view.t, "the best point of the cheapest fidelity")

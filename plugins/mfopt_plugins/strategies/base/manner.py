@@ -19,6 +19,7 @@ from mfopt.errors import InputError
 from mfopt.hooks import HowToLearn, vary_learning
 from mfopt.protocols import Problem, Surrogate
 from mfopt_plugins.maximisers.nlopt_direct import NloptDirect
+from mfopt_plugins.maximisers.plain_direct import PlainDirect
 
 Mode = Literal["practical", "paper"]
 
@@ -56,9 +57,12 @@ class Manner:
             return surrogates
         return vary_learning(surrogates, self.isotropic, self.learning)
 
-    def adapt(self, problem: Problem) -> Problem:
-        """The problem with the maximiser of this manner."""
-        return problem if self.polished else replace(problem, maximiser=NloptDirect(polished=False, biased=False))
+    def adapt(self, problem: Problem, batched: bool) -> Problem:
+        """The problem with the maximiser of this manner; `batched`: a DIRECT that evaluates a round at once."""
+        if self.polished:
+            return problem
+        plain = PlainDirect() if batched else NloptDirect(polished=False, biased=False)
+        return replace(problem, maximiser=plain)
 
     def choose_initial_capital(self, given: float | None, problem: Problem) -> float | None:
         """Λ₀ as it was given, or as this manner has it; None: see method/design.py."""

@@ -5,6 +5,7 @@ departures    where the default differs from the paper, rule by rule, and the mo
 schedule      β_t, γ_m and which bounds make φ, in practice and in the theorems
 zeta          ζ_m, given or learnt; zeta_checks: queries that test it
 hedge         the target alone, where cheap fidelities tell nothing
+muteness      cheap fidelities whose values tell nothing about each other
 doubt         what is asked for where the bounds promise nothing
 softener      when values are softened
 affine        cheap fidelities corrected towards the target

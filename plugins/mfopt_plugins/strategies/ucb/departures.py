@@ -29,6 +29,7 @@ class Departures(Manner):
     promoted        the first target query goes to the best point of the cheapest fidelity, not to a random one
     hedged          where the target's own values predict it better than all fidelities do, GP-UCB has most of the
                     capital (hedge.py)
+    muted           and at once where the values of cheap fidelities cannot be predicted from each other (muteness.py)
     softened        values of functions that are flat but for peaks are softened
     doubt           where the bounds promise nothing, the target is asked elsewhere too
     contradictions  values that contradict the bounds are checked, those of the initial design and the best one too
@@ -44,6 +45,7 @@ class Departures(Manner):
     share: float = 1 / 3
     promoted: bool = True
     hedged: bool = True
+    muted: bool = True
     softened: bool = True
     doubt: bool = True
     contradictions: bool = True
@@ -67,6 +69,7 @@ def _depart_nowhere(manner: Manner) -> Departures:
         share=0.0,
         promoted=False,
         hedged=False,
+        muted=False,
         softened=False,
         doubt=False,
         contradictions=False,

@@ -9,7 +9,8 @@ is wrong, it gains nothing at all. So the target is asked by turns
     β multiplied by 4, up to three times, until it promises something.
 
 With one fidelity there is no refinement where that mean promises less than SETTLED of the spread: the last query of the
-capital is one.
+capital is one. With several there is none beside a target query that is pending there: its value says where to refine
+next.
 
 A refinement that gains nothing calls for more queries elsewhere before the next: one, two, four... with one fidelity.
 With several the cheap ones look, CHEAP times at first; a target query elsewhere ends the look.

@@ -11,7 +11,14 @@ against what two models say there,
 and the difference of the two log densities is a score. While the last SCORES of them sum up to more than MARGIN for
 the model alone, the target gets the part ALONE of what is spent, asked where its own upper bound is largest: the
 method is then GP-UCB, but for the last tenth. As GP-UCB it may settle in a lesser maximum, and leaves it in the same
-way (base/stall.py). Not in the paper; measured in benchmarks/experiments.md.
+way (base/stall.py).
+
+Scores take their time: with a third of the capital the target has four values after 10 λ_M. Where the cheap values
+cannot even be predicted from each other (muteness.py) it is the other way round: the target is on its own until the
+scores sum up to less than −MARGIN. It then begins as GP-UCB does, with BEGINNING points that lie apart, each of them
+known at the cheapest fidelity: cheap values without any pattern may still be those of the target, and there it shows.
+
+Not in the paper; measured in benchmarks/experiments.md.
 """
 
 from __future__ import annotations
@@ -25,17 +32,21 @@ import numpy as np
 
 from mfopt.hooks import FullAcquisition, FusesBounds, KeepsFit
 from mfopt.protocols import Array, Model, Problem
+from mfopt_plugins.method.gaps import measure_gaps
 from mfopt_plugins.method.kept import count, finite, many, mapping
 from mfopt_plugins.method.models import GROWTH, FidelityModels
 from mfopt_plugins.method.upper_bound import PlainBound
 from mfopt_plugins.strategies.base.stall import Turn, find_turn
+from mfopt_plugins.strategies.ucb.departures import Departures
 from mfopt_plugins.strategies.ucb.doubt import SETTLED
+from mfopt_plugins.strategies.ucb.muteness import Muteness
 
 SCORES = 6
 MARGIN = 4.0  # in units of log density; scores lie within ±MOST, so that one surprise alone does not decide
 MOST = 3.0
 ALONE = 0.9
 FEWEST = 3  # target values before predictions are compared
+BEGINNING = 5  # target values before GP-UCB goes by its bound
 _FINE = 1e-3  # of the range of the target's values: predictions closer than that are as good as each other
 _STREAM = 5  # keeps the generators used here apart from others with the same seed
 
@@ -43,10 +54,11 @@ _STREAM = 5  # keeps the generators used here apart from others with the same se
 class Hedge:
     """The model of the target alone, and the scores.
 
-    prefers_alone   whether the target's own values have predicted it better so far than all fidelities together
+    prefers_alone   whether the target's own values have predicted it better so far than all fidelities together, or
+                    cheap fidelities are mute and have not predicted it better
     """
 
-    def __init__(self, problem: Problem, models: FidelityModels) -> None:
+    def __init__(self, problem: Problem, models: FidelityModels, rules: Departures) -> None:
         self._problem = problem
         self._models = models
         self._top = len(models.used) - 1
@@ -55,11 +67,22 @@ class Hedge:
         self._learnt = 0  # rows from which the model learnt, or is to learn as soon as it is needed
         self._due = False
         self._alone = self._make()
+        self._muteness = Muteness(problem, models) if rules.muted else None
+        self._leaves = rules.doubt
+
+    @property
+    def why(self) -> str:
+        """Why the model alone is preferred, where it is."""
+        if sum(self._scores) > MARGIN:
+            return "its own values have predicted the target better than all fidelities together"
+        return "cheap values cannot be predicted, not even from each other: the target goes by its own"
 
     def judge(self, u: Array, y: float | None) -> None:
         """Compare what the models say of a target value that is about to count; y as they see it, None: not at all."""
         if y is None:
             return
+        if self._muteness is not None:
+            self._muteness.judge()
         self._schedule()
         values = self._models.observations.rows(self._top)[1]
         together = self._models.models[self._top]
@@ -68,7 +91,12 @@ class Hedge:
             floor = (_FINE * float(np.ptp(values))) ** 2
             score = _log_density(self._alone, u, y, floor) - _log_density(together, u, y, floor)
             self._scores = [*self._scores, float(np.clip(score, -MOST, MOST))][-SCORES:]
-            self.prefers_alone = sum(self._scores) > MARGIN
+        self._decide()
+
+    def _decide(self) -> None:
+        """Prefer the model alone, or not."""
+        mute = self._muteness is not None and self._muteness.found
+        self.prefers_alone = sum(self._scores) > (-MARGIN if mute else MARGIN)
 
     def _schedule(self) -> None:
         """Note where the model of the target alone is to learn from the values told."""
@@ -92,7 +120,10 @@ class Hedge:
 
     def restart(self) -> None:
         """Compare anew: some of the values that were compared count no more, and the models knew others."""
-        self._scores, self.prefers_alone = [], False
+        self._scores = []
+        if self._muteness is not None:
+            self._muteness.restart()
+        self._decide()
 
     @contextmanager
     def hallucinate(self, points: Array) -> Iterator[None]:
@@ -113,13 +144,18 @@ class Hedge:
         alone = self._alone.state() if isinstance(self._alone, KeepsFit) else None
         if alone is None:
             return None
-        return {"scores": list(self._scores), "learnt": self._learnt, "rows": self._alone.n, "alone": alone}
+        mute = None if self._muteness is None else self._muteness.state()
+        scores = {"scores": list(self._scores), "mute": mute}
+        return scores | {"learnt": self._learnt, "rows": self._alone.n, "alone": alone}
 
     def restore(self, state: object) -> None:
         """Be as another hedge was over the same values, which are restored before."""
-        given = mapping(state, "scores", "learnt", "rows", "alone")
+        given = mapping(state, "scores", "mute", "learnt", "rows", "alone")
         self._scores, self._learnt, n = many(finite)(given["scores"]), count(given["learnt"]), count(given["rows"])
-        self.prefers_alone, self._due = sum(self._scores) > MARGIN, False
+        if self._muteness is not None:
+            self._muteness.restore(given["mute"])
+        self._decide()
+        self._due = False
         u, y = self._models.observations.rows(self._top)
         if not isinstance(self._alone, KeepsFit) or n > len(y):
             raise ValueError(f"the model alone must have at most {len(y)} rows, got {n}")
@@ -132,12 +168,25 @@ class Hedge:
             return surrogate.bound([self._alone], beta, [0.0])
         return PlainBound([self._alone], beta, [0.0])
 
+    def find_first(self, waiting: Array) -> Array | None:
+        """Of the points known at the cheapest fidelity the one that lies farthest from those of the target.
+
+        None where it has values enough to go by, or knows all these points; its pending ones count.
+        """
+        known, _ = self._models.observations.rows(0)
+        queried = np.vstack([self._models.observations.rows(self._top)[0], waiting])
+        if len(queried) >= BEGINNING or len(known) == 0:
+            return None
+        gaps = measure_gaps(self._problem.domain, known, queried)
+        best = int(np.argmax(gaps))
+        return known[best].copy() if gaps[best] > 0.0 else None
+
     def find_turn(self, gain: float, unit: float, waiting: int, t: int) -> Turn:
         """Whose turn target query t is, whose bound promises a `gain`; `waiting` others are pending.
 
         Refinements may all be one point, whose value counts once: they take turns with gaps whatever was in vain.
         """
-        if not self._models.is_noiseless(self._top):
+        if not (self._leaves and self._models.is_noiseless(self._top)):
             return Turn.OWN
         whose = find_turn(self._models.observations.rows(self._top)[1], unit, waiting)
         if whose not in (Turn.OWN, Turn.BEST):

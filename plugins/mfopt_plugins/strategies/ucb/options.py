@@ -40,6 +40,7 @@ class UCBOptions:
     share: float | None = None
     promoted: bool | None = None
     hedged: bool | None = None
+    muted: bool | None = None
     calibrated: bool | None = None
     one_kernel: bool | None = None
     contradictions: bool | None = None

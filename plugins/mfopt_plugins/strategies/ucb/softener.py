@@ -15,7 +15,7 @@ from mfopt_plugins.method.observations import Observations
 from mfopt_plugins.method.softening import AsinhSoftening
 
 STEP = 1e-6  # of the spread: over which the tangent is taken
-ENOUGH = 10  # values at one fidelity before they are judged; again when their number has doubled
+ENOUGH = 10.0  # values at one fidelity before they are judged; again when their number has doubled
 
 
 class Softener(Kept):
@@ -52,7 +52,7 @@ class Softener(Kept):
             return False
         self.softening = self._judge.softening(*observations.rows(k), rng)
         self.active = self.softening.strength > 0.0
-        self.due_at = inf if self.active else 2 * counts[k]
+        self.due_at = inf if self.active else 2.0 * counts[k]
         return self.active
 
     def unsoften(self, w: Array, lowest: float, highest: float) -> Array:

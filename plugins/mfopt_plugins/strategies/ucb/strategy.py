@@ -106,8 +106,7 @@ class _Terms(UCBOptions, Cycle):
         mean, sigma = self._models.at(u)
         mean, width = self._affine.a * mean + self._affine.b, sqrt(beta) * (np.abs(self._affine.a) * sigma)
         phi = mean + width + self._schedule.zeta.values
-        unknown = np.ones(len(self._used), dtype=np.bool_)
-        unknown[self._schedule.informed_positions(self._observations.counts)] = False
+        unknown = ~np.isin(np.arange(len(self._used)), self._schedule.informed_positions(self._observations.counts))
         width[unknown] = phi[unknown] = inf
         if self._weighs:
             phi[: self._top] = inf
@@ -178,7 +177,7 @@ class _Learner(_Terms):
         self._caution = Caution(self._risk, self._search, self._models)
         self._doubt, self._settled = Doubt() if rules.doubt else None, settled(len(used))
         self._share = Share(rules.share if self._weighs else 0.0, self._costs, self._observations)
-        self._hedge = Hedge(problem, self._models) if rules.hedged and self._weighs else None
+        self._hedge = Hedge(problem, self._models, rules) if rules.hedged and self._weighs else None
 
     def tell(self, record: Record) -> None:
         """Learn the outcome of a query, or data that nobody asked for, in the order told."""
@@ -279,8 +278,9 @@ class UCBStrategy(_Learner):
 
     def _explores_noise(self) -> bool:
         """Whether values are noisy where φ is the target's own bound, which then never settles: none doubts it."""
-        alone = self._top == 0 or self._weighs
-        return alone and self._manner.noise_tests and self._models.any_noise_is_certain()
+        alone = self._hedge is not None and self._hedge.prefers_alone  # noise of others is no concern of its bound
+        noisy = self._models.noise_is_certain(self._top) if alone else self._models.any_noise_is_certain()
+        return noisy and self._manner.noise_tests and (self._top == 0 or self._weighs)
 
     def _can_check(self, view: View, u: Array, k: int) -> bool:
         """Whether a check at position k can be paid, costs less than it may tell, and is not likely to fail."""
@@ -302,23 +302,23 @@ class UCBStrategy(_Learner):
         if stalled is not None:
             return "stall", turn, stalled
         kind, choice = "ucb", self._explore(turn)
-        doubt = self._doubt if self._doubt is not None and self._is_settled(choice) else None
+        doubt = self._doubt if self._doubt is not None and self._is_settled(choice, turn) else None
         if doubt is not None and doubt.looks:
-            kind = "doubt"
-            turn, choice = self._look_elsewhere(turn)
+            kind, (turn, choice) = "doubt", self._look_elsewhere(turn)
             doubt.looks = doubt.looks - 1 if choice.k < self._top or self._top == 0 else 0
         if self._manner.last_query and choice.k == self._top and turn.view.remaining < 2 * self._costs[-1]:
             text = "the capital pays for one more target query: it goes where the means are best"
             bound = self._bound(self._bounding_positions(), 0.0)
             return "last target query", turn, self._ask_target(bound, turn, text, CAUTION)
         if doubt is not None and kind == "ucb":
-            best = incumbent(self._models, ()) or 0.0
+            best, bound = incumbent(self._models, ()) or 0.0, self._bound([self._top], 0.0)
             doubt.refine(best, self._spread(), self._costs)
-            text = "the bounds promise next to nothing: refine where the target's mean is best"
-            refined = self._ask_target(self._bound([self._top], 0.0), turn, text)
-            if self._top > 0 or float(refined.mean[0]) - best > SETTLED * self._spread():
-                return "refinement", turn, refined
-            return "doubt", *self._look_elsewhere(turn)  # with one fidelity the best is known well enough
+            if self._top == 0 or not self._search.is_awaited(bound, self._top, turn.view, turn.pending, self._spread()):
+                text = "the bounds promise next to nothing: refine where the target's mean is best"
+                refined = self._ask_target(bound, turn, text)
+                if self._top > 0 or float(refined.mean[0]) - best > SETTLED * self._spread():
+                    return "refinement", turn, refined
+            return "doubt", *self._look_elsewhere(turn)  # the best is known well enough, or will be
         return kind, turn, choice
 
     def _break_stall(self, turn: _Turn) -> _Choice | None:
@@ -330,7 +330,7 @@ class UCBStrategy(_Learner):
         if whose is Turn.BEST:
             bound, text = self._bound([0], 0.0), "values bring no gain: where the mean is best"
             choice = self._ask_target(bound, replace(turn, beta=0.0), text)
-            if not self._is_settled(choice):
+            if not self._is_settled(choice, turn):
                 return choice
         return self._leave(whose, turn)
 
@@ -341,14 +341,13 @@ class UCBStrategy(_Learner):
 
     def _beware(self, kind: str, turn: _Turn, choice: _Choice) -> tuple[str, _Turn, _Choice]:
         """The same, or what is better asked before it because evaluations fail (base/risk.py)."""
-        remaining = turn.view.remaining
         bound = self._bound(self._bounding_positions(), turn.beta)
         test = self._risk.find_test(bound, float(np.min(choice.phi)))
-        if test is not None and self._can_pay(test[1], remaining - self._costs[-1]):
+        if test is not None and self._can_pay(test[1], turn.view.remaining - self._costs[-1]):
             text = "the fidelity below fails here: whether this one does"
             return "test", turn, self._terms_at(test[0], turn.beta).at(test[1], text)
         k = self._risk.find_probe(choice.u, turn.pending) if choice.k == self._top else None
-        if k is None or not self._can_pay(k, remaining):
+        if k is None or not self._can_pay(k, turn.view.remaining):
             return kind, turn, choice
         self._risk.wait_for(choice.u, k)
         return "probe", turn, choice.at(k, "whether the target fails here is found out at less cost")
@@ -382,7 +381,7 @@ class UCBStrategy(_Learner):
                 turn = replace(turn, beta=FACTOR * turn.beta)
             choice = self._explore(turn)
             for _ in range(STEPS - (not doubted)):
-                if not self._is_settled(choice):
+                if not self._is_settled(choice, turn):
                     break
                 turn = replace(turn, beta=FACTOR * turn.beta)
                 choice = self._explore(turn)
@@ -394,15 +393,16 @@ class UCBStrategy(_Learner):
         return self._terms_at(u, turn.beta).at(self._top, text)
 
     def _ask_alone(self, hedge: Hedge, turn: _Turn) -> _Choice:
-        """A target query by GP-UCB, or against its stall."""
-        text = "its own values have predicted the target better than all fidelities together"
+        """A target query by GP-UCB, one of its beginning, or one against its stall."""
         waiting = self._observations.pending_points(self._top, turn.pending)
+        first = hedge.find_first(waiting)
+        if first is not None:
+            return self._terms_at(first, turn.beta).at(self._top, f"{hedge.why}; first where a cheap value is known")
         with hedge.hallucinate(waiting):
             bound = hedge.bound(turn.beta)
-            choice = self._ask_target(bound, turn, text)
+            choice = self._ask_target(bound, turn, hedge.why)
             gain = float(bound(choice.u[None])[0]) - (incumbent(self._models, ()) or 0.0)
-        whose = Turn.OWN if self._doubt is None else hedge.find_turn(gain, self._spread(), len(waiting), turn.view.t)
-        return self._leave(whose, turn) or choice
+        return self._leave(hedge.find_turn(gain, self._spread(), len(waiting), turn.view.t), turn) or choice
 
     def _choose_fidelity(self, u: Array, turn: _Turn) -> _Choice:
         """m_t at x_t."""
@@ -444,7 +444,7 @@ class UCBStrategy(_Learner):
     def _fails_alone(self, u: Array, k: int) -> bool:
         return self._observations.failed > 0 and self._risk.fails_alone(u, k)
 
-    def _is_settled(self, choice: _Choice) -> bool:
-        """Whether the bounds promise no more than a refinement of the best target value."""
-        best = incumbent(self._models, ())  # where values are noisy the largest is mostly luck
+    def _is_settled(self, choice: _Choice, turn: _Turn) -> bool:
+        """Whether the bounds promise no more than a refinement of the best target value, known or pending."""
+        best = incumbent(self._models, turn.pending if self._top > 0 else ())  # of noisy values the largest is luck
         return best is not None and float(np.min(choice.phi)) - best <= self._settled * self._spread()
