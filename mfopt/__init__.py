@@ -14,10 +14,10 @@ Every error that mfopt raises on purpose is an MfoptError; one about an argument
 ValueError.
 """
 
+from importlib import import_module
 from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
 
-from mfopt import problems, regret
-from mfopt.analysis.fidelities import preflight
 from mfopt.domains.box import Box
 from mfopt.domains.dimensions import Real
 from mfopt.domains.discrete import Categorical, Integer, Ordinal
@@ -56,14 +56,32 @@ from mfopt.errors import (
     ZetaWarning,
 )
 from mfopt.fidelities import Fidelity
-from mfopt.loop import maximize, minimize
 from mfopt.optimizer import Optimizer
-from mfopt.parallel.simulator import Simulator
 from mfopt.run.prices import CostEstimate
 from mfopt.run.trial import Best, Recommendation, Trial
 from mfopt.study import Study
 
+if TYPE_CHECKING:
+    from mfopt import problems, regret
+    from mfopt.analysis.fidelities import preflight
+    from mfopt.loop import maximize, minimize
+    from mfopt.parallel.simulator import Simulator
+
 __version__ = version("mfopt")
+
+# What not everybody needs is imported when it is asked for: a module, or a name in one.
+_LATER = {
+    "analysis": ("mfopt.analysis", None),
+    "loop": ("mfopt.loop", None),
+    "maximize": ("mfopt.loop", "maximize"),
+    "minimize": ("mfopt.loop", "minimize"),
+    "parallel": ("mfopt.parallel", None),
+    "preflight": ("mfopt.analysis.fidelities", "preflight"),
+    "problems": ("mfopt.problems", None),
+    "regret": ("mfopt.regret", None),
+    "Simulator": ("mfopt.parallel.simulator", "Simulator"),
+    "theory": ("mfopt.theory", None),
+}
 
 __all__ = [
     "AlreadyTold",
@@ -117,3 +135,16 @@ __all__ = [
     "problems",
     "regret",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LATER:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    module, member = _LATER[name]
+    found = import_module(module)
+    globals()[name] = found if member is None else getattr(found, member)
+    return globals()[name]
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_LATER})

@@ -76,8 +76,8 @@ def maximize(
     zetas       known bounds ζ_m ≥ ‖f⁽ᴹ⁾ − f⁽ᵐ⁾‖∞, one per function (0 or None for the last); None: to be learnt
 
     The other arguments up to study are those of mfopt.Optimizer; those from resume on are those of mfopt.loop.run.
-    Returns a SciPy OptimizeResult: x and fun, the best point and value observed at the last function; recommended,
-    where values are noisy, the point with the best posterior mean; and what else mfopt.loop.run lists.
+    Returns a SciPy OptimizeResult: x, params and fun, the best point and value observed at the last function; where
+    values are noisy also recommended, the point with the best posterior mean; and what else mfopt.loop.run lists.
     """
     fidelities = _as_fidelities(functions, costs, zetas, cost)
     rules = as_rules(len(fidelities), limits, timeout, retries, time_limit, on_error, cost, target, stop, tolerance)
@@ -200,13 +200,13 @@ def run(
     and told. Ctrl-C ends it at once with the result so far and success False; trials under way stay pending and are not
     paid for. An executor that cannot work at all ends it with an ExecutorError.
 
-    The result has x, fun (the best observed at the target; None and NaN without one), recommended (what
-    Optimizer.recommend says where values at the target are noisy, otherwise None), success, status, message, nfev,
-    nfev_at (evaluations per fidelity), spent, costs (what a query at each fidelity is expected to cost), expected_gain
-    (None unless stop is given), history and failures (trial_id, x, fidelity and message of each failed trial). status,
-    an mfopt.loop.Status, says what ended the loop: 0 the capital, 1 a finite set that was used up, 2 the callback, 3
-    Ctrl-C, 4 the time limit, 5 that every worker hangs, 6 the target value, 7 convergence. success is True for 0 to 2,
-    6 and 7, and a value at the target.
+    The result has x, params (x by name) and fun (the best observed at the target; None and NaN without one),
+    recommended (what Optimizer.recommend says where values at the target are noisy, otherwise None), success, status,
+    message, nfev, nfev_at (evaluations per fidelity), spent, costs (what a query at each fidelity is expected to cost),
+    expected_gain (None unless stop is given), history and failures (trial_id, x, params, fidelity and message of each
+    failed trial). status, an mfopt.loop.Status, says what ended the loop: 0 the capital, 1 a finite set that was used
+    up, 2 the callback, 3 Ctrl-C, 4 the time limit, 5 that every worker hangs, 6 the target value, 7 convergence.
+    success is True for 0 to 2, 6 and 7, and a value at the target.
     """
     count = len(optimizer.costs)
     rules = as_rules(count, limits, timeout, retries, time_limit, on_error, cost, target, stop, tolerance)
@@ -259,6 +259,7 @@ def _as_result(
     result = OptimizeResult()
     result.update(
         x=None if best is None else best.x.copy(),
+        params=None if best is None else best.params,
         fun=math.nan if best is None else best.y,
         success=status.is_regular and best is not None,
         status=status,

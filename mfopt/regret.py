@@ -7,7 +7,7 @@ noisy a function without noise must be given, which is evaluated at the points q
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import sqrt
 from typing import Any, Protocol, TypeAlias
@@ -20,7 +20,7 @@ from mfopt.errors import InputError
 from mfopt.protocols import Array, BoolArray
 
 Curve = tuple[Array, Array]  # (capital, regret), as simple_regret gives it
-Target: TypeAlias = Callable[[Array], Any]  # f⁽ᴹ⁾ without noise, of one point
+Target: TypeAlias = Callable[[Any], Any]  # f⁽ᴹ⁾ without noise, of one point: an array, or params
 
 
 class QueryArrays(Protocol):
@@ -52,8 +52,8 @@ def simple_regret(
     queries cost but give no value. `target` is the target's index M − 1; by default the highest fidelity that occurs,
     which is wrong for a run that never reached its target.
 
-    `function` is f⁽ᴹ⁾ without noise, of one point: f at the points queried counts, not the values told. Without it the
-    values are taken for f, which is refused where two of them differ at one point.
+    `function` is f⁽ᴹ⁾ without noise, of one point as in mfopt.maximize: f at the points queried counts, not the values
+    told. Without it the values are taken for f, which is refused where two of them differ at one point.
     """
     capital, gap, counts = _target_gaps(history, optimum, direction, target, function)
     return capital, np.minimum.accumulate(np.where(counts, gap, np.inf))
@@ -69,9 +69,13 @@ def best_observed(history: QueryArrays, direction: str = "maximize", target: int
     return capital, -sign * np.minimum.accumulate(np.where(counts, gap, np.inf))
 
 
-def regret_at(x: Array, function: Target, optimum: float, direction: str = "maximize") -> float:
-    """f* − f⁽ᴹ⁾(x), for example at the point that Optimizer.recommend gives; `function` is f⁽ᴹ⁾ without noise."""
-    return direction_sign(direction) * (optimum - float(function(np.asarray(x))))
+def regret_at(x: Array | Mapping[str, Any], function: Target, optimum: float, direction: str = "maximize") -> float:
+    """f* − f⁽ᴹ⁾(x), for example at the point that Optimizer.recommend gives; `function` is f⁽ᴹ⁾ without noise.
+
+    x is an array, or params where the function takes these.
+    """
+    given = x if isinstance(x, Mapping) else np.asarray(x)
+    return direction_sign(direction) * (optimum - float(function(given)))
 
 
 def cumulative_regret(
@@ -164,8 +168,9 @@ def _target_gaps(
     if function is not None:
         if points is None:
             raise InputError("history must tell the points x where a function is given, got none")
+        given = getattr(history, "arguments", points)
         y = y.copy()
-        y[counts] = [float(function(x)) for x in np.asarray(points)[counts]]
+        y[counts] = [float(function(x)) for x, counted in zip(given, counts.tolist(), strict=True) if counted]
     elif points is not None and not noisy:
         _require_noiseless(np.asarray(points)[counts], y[counts])
     gap = optimum - y if sign > 0.0 else y - optimum

@@ -1,11 +1,13 @@
 """The command `mfopt`.
 
-Exit codes: 0 done, 1 failed, 2 wrong usage, 3 nothing left to ask, 130 interrupted; errors go to stderr.
+Exit codes: 0 done, 1 failed, 2 wrong usage, 3 nothing left to ask, 130 interrupted, 141 nobody reads what is printed;
+errors go to stderr.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from importlib import import_module
@@ -41,19 +43,50 @@ _COMMANDS = (  # in the order of --help; each is a module of this package
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Carry out a command line, by default that of this process; the exit code."""
-    words = sys.argv[1:] if argv is None else argv
-    # One command is all that most command lines need, and to load the others takes time.
-    commands = _load(word for word in words[:1] if word in _COMMANDS) or _load(_COMMANDS)
-    arguments = _make_parser(commands).parse_args(words)
+    """Carry out a command line, by default that of this process; the exit code.
+
+    Where its reader goes away, as `head` does after a few lines, a command ends without a word.
+    """
     try:
-        return commands[arguments.command].run(arguments)
+        try:
+            return _carry_out(sys.argv[1:] if argv is None else argv)
+        finally:
+            _flush()  # what cannot be printed fails here, not when the interpreter ends
+    except BrokenPipeError:
+        _drop_output()
+        return ExitCode.UNREAD
     except (mfopt.MfoptError, OSError) as error:
+        _drop_output()
         print(f"mfopt: error: {_printable(error)}", file=sys.stderr)
         return ExitCode.FAILED
     except KeyboardInterrupt:
         print("mfopt: error: interrupted", file=sys.stderr)
         return ExitCode.INTERRUPTED
+
+
+def _carry_out(words: Sequence[str]) -> int:
+    # One command is all that most command lines need, and to load the others takes time.
+    commands = _load(word for word in words[:1] if word in _COMMANDS) or _load(_COMMANDS)
+    arguments = _make_parser(commands).parse_args(words)
+    return commands[arguments.command].run(arguments)
+
+
+def _flush() -> None:
+    for stream in (sys.stdout, sys.stderr):
+        if stream is not None:  # as it is where the caller has closed it
+            stream.flush()
+
+
+def _drop_output() -> None:
+    """Let what cannot be printed go nowhere: the interpreter would complain of it at its end."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            if stream is not None:
+                stream.flush()
+        except OSError:
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, stream.fileno())
+            os.close(nowhere)
 
 
 def _load(names: Iterable[str]) -> dict[str, Command]:

@@ -16,6 +16,7 @@ class ExitCode(IntEnum):
     FAILED = 1
     EXHAUSTED = 3  # there is nothing left to ask for
     INTERRUPTED = 130  # what a shell reports for a program that Ctrl-C ended
+    UNREAD = 141  # and for one that ended because nobody reads what it prints
 
 
 class Command(Protocol):

@@ -26,7 +26,7 @@ def add(commands: Subparsers) -> None:
     add_storage(parser)
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--csv", action="store_true", help="as CSV, which mfopt check reads")
-    form.add_argument("--json", action="store_true", help="as JSON: a list of objects")
+    form.add_argument("--json", action="store_true", help="as JSON: a list of objects, with the bounds of failures")
     parser.add_argument("--pending", action="store_true", help="the pending trials too")
 
 
@@ -52,7 +52,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
 def _list_trials(study: Study, pending: bool) -> list[dict[str, Any]]:
     history = study.history
     columns = zip(history.id, history.x, history.fidelity, history.y, history.cost, history.status, strict=True)
-    rows = [
+    rows: list[dict[str, Any]] = [
         {
             "id": int(id),
             "x": params_of(study.domain, x),
@@ -63,15 +63,12 @@ def _list_trials(study: Study, pending: bool) -> list[dict[str, Any]]:
         }
         for id, x, m, y, cost, status in columns
     ]
+    for row, bound in zip(rows, history.bound.tolist(), strict=True):
+        if bound == bound:
+            row["bound"] = bound
     for trial in study.pending if pending else []:
-        row: dict[str, Any] = {
-            "id": trial.id,
-            "x": trial.params,
-            "fidelity": trial.fidelity,
-            "y": None,
-            "cost": trial.cost,
-        }
-        rows.append({**row, "status": "pending"})
+        told = {"id": trial.id, "x": trial.params, "fidelity": trial.fidelity, "y": None, "cost": trial.cost}
+        rows.append({**told, "status": "pending"})
     return rows
 
 

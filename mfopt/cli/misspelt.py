@@ -13,29 +13,38 @@ from typing import Any
 
 from mfopt.errors import InputError
 
-_ON_COMMAND_LINE = ("storage", "study", "resume", "lease", "executor", "time_limit", "plot", "give_up")
+_OF_THE_RUN = ("storage", "study", "resume", "lease", "executor", "plot", "give_up")
+_OF_ITS_END = ("time_limit", "target", "stop", "tolerance")
+_OF_THE_DOMAIN = ("names", "log", "constraints", "feasible")
 _ELSEWHERE = {
     **dict.fromkeys(("minimize", "minimise"), 'direction = "minimize"'),
     **dict.fromkeys(("maximize", "maximise"), 'direction = "maximize"'),
+    **dict.fromkeys(("sense", "goal", "objective"), "direction"),
     **dict.fromkeys(("rng", "random_state"), "seed"),
     "budget": "capital",
+    "retry": "retries",
     "zetas": "fidelities = [mfopt.Fidelity(name, cost, zeta), ...]",
-    **{name: f"--{name.replace('_', '-')} on the command line" for name in _ON_COMMAND_LINE},
+    **{name: f"domain = mfopt.Box([(lo, hi), ...], {name}=...)" for name in _OF_THE_DOMAIN},
+    **{name: f"--{name.replace('_', '-')} on the command line" for name in (*_OF_THE_RUN, *_OF_ITS_END)},
 }
+_LONG = 8  # letters from which a name of an argument elsewhere is known in spite of a wrong one
 
 
 def check_names(given: Mapping[str, Any], candidates: Iterable[str], known: Iterable[str], source: str) -> None:
     """An InputError when one of the candidates, which nobody reads, is a misspelt name of the problem `given`."""
     missing = [name for name in known if given.get(name) is None]
+    long = [name for name in _ELSEWHERE if len(name) >= _LONG]
     for name in candidates:
         if name in known or name.startswith("_"):
             continue
-        close = difflib.get_close_matches(name.lower(), missing, n=1, cutoff=0.75)
-        meant = _ELSEWHERE.get(name) or (close[0] if close else None)
-        if meant is not None:
+        if name.lower() in _ELSEWHERE:
+            close = [name.lower()]
+        else:
+            close = difflib.get_close_matches(name.lower(), [*missing, *long], n=1, cutoff=0.75)
+        if close:
             raise InputError(
                 f"{source} must define names that mfopt run knows or that its functions use, got {name}; "
-                f"did you mean {meant}?"
+                f"did you mean {_ELSEWHERE.get(close[0], close[0])}?"
             )
 
 

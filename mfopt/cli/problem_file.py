@@ -21,6 +21,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 from mfopt import problems
@@ -76,10 +77,10 @@ def load(source: str) -> ProblemFile:
             raise InputError(f"{where} must define {name}, got a file without it")
         found = getattr(module, name)
     given = dict(found) if isinstance(found, Mapping) else {key: getattr(found, key) for key in dir(found)}
-    if isinstance(found, Mapping):
-        check_names(given, found, _NAMES, source)
-    elif found is module:
+    if found is module:
         check_names(given, _find_unread(module), _NAMES, source)
+    elif isinstance(found, Mapping | SimpleNamespace | type):  # other objects may have more to do than to be a problem
+        check_names(given, found if isinstance(found, Mapping) else vars(found), _NAMES, source)
     return _read_problem(given, source, path)
 
 

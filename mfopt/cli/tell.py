@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 
 from mfopt.checks import one_each
 from mfopt.cli._shared import add_storage, open_study
@@ -35,7 +36,11 @@ def run(arguments: argparse.Namespace) -> ExitCode:
 
 
 def _read_outcome(id: str, y: str) -> tuple[int, float]:
+    rule = f"a trial's number and a finite value must be given, got {id} {y}; where there is no value use mfopt fail"
     try:
-        return int(id), float(y)
+        number, value = int(id), float(y)
     except ValueError:
-        raise InputError(f"a trial's number and a value must be given, got {id} {y}; see mfopt fail") from None
+        raise InputError(rule) from None
+    if not math.isfinite(value):
+        raise InputError(rule)
+    return number, value

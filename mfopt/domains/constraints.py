@@ -99,19 +99,35 @@ class Predicate:
 
 
 class Named:
-    """A function of one point, its values by name, to True or False; `name_rows` makes them from user units."""
+    """A function of one point, its values by name, to True or False; `name_rows` makes them from user units.
+
+    Not all of `names` need be there at a point.
+    """
 
     def __init__(
-        self, fun: Callable[[dict[str, Any]], object], name_rows: Callable[[Array], list[dict[str, Any]]]
+        self,
+        fun: Callable[[dict[str, Any]], object],
+        names: Sequence[str],
+        name_rows: Callable[[Array], list[dict[str, Any]]],
     ) -> None:
         self.fun = fun
+        self._names = names
         self._name_rows = name_rows
 
     def holds(self, x: Array) -> BoolArray:
         return np.array([self._holds_at(values) for values in self._name_rows(x)], dtype=np.bool_)
 
     def _holds_at(self, values: dict[str, Any]) -> bool:
-        kept = self.fun(values)
+        try:
+            kept = self.fun(values)
+        except KeyError as error:
+            absent = [name for name in self._names if name not in values]
+            if str(error) not in map(repr, absent):
+                raise
+            raise InputError(
+                "a constraint must be able to judge points where some parameters do not count, got KeyError: "
+                f"{error} at {show(values)} from {_name(self.fun)}"
+            ) from error
         if not isinstance(kept, bool | np.bool_):
             raise InputError(
                 f"a constraint must return True or False for one point, got {show(kept)} from {_name(self.fun)}"

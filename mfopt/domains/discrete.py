@@ -99,7 +99,8 @@ class Integer:
 class Ordinal:
     """One of several values whose order matters and whose distances do not: [32, 64, 128], ["low", "mid", "high"].
 
-    In an array of user units a number stands for itself, any other value for its place in the list.
+    In an array of user units a number stands for itself; where not all values are numbers, or one is an integer beyond
+    2**53, each stands for its place in the list.
     """
 
     values: Sequence[Any]
@@ -111,6 +112,8 @@ class Ordinal:
         numbers = all(isinstance(value, int | float) and not isinstance(value, bool) for value in values)
         if numbers and list(values) != sorted(values) and list(values) != sorted(values, reverse=True):
             raise InputError(f"numbers of an Ordinal must be in order, got {show(list(values))}")
+        if numbers and any(isinstance(value, int) and abs(value) > _LARGEST for value in values):
+            numbers = False  # a float64 does not tell them apart
         object.__setattr__(self, "values", values)
         object.__setattr__(self, "_codes", np.array(values if numbers else range(len(values)), dtype=np.float64))
 
@@ -204,8 +207,11 @@ def _plain_choices(given: object, what: str) -> tuple[Any, ...]:
         raise InputError(f"{what} must be a list of at least one, got {show(given)}")
     choices = tuple(_as_plain(value) for value in given)
     for value in choices:
-        if not is_plain(value) or value != value:
-            raise InputError(f"{what} must be strings, numbers, booleans or None, got {show(value)}")
+        if not is_plain(value):
+            raise InputError(
+                f"{what} must be strings, finite numbers, booleans or None, got {show(value)}; name other objects, and "
+                "look them up by name"
+            )
     keys = [choice_key(value) for value in choices]
     if len(set(keys)) < len(keys):
         raise InputError(f"{what} must be distinct, got {show(list(choices))}")
@@ -226,8 +232,10 @@ def _as_plain(value: Any) -> Any:
 
 
 def is_plain(value: object) -> bool:
-    """Whether JSON knows the value, and it can be told from others."""
-    return value is None or isinstance(value, str | bool | int | float)
+    """Whether JSON knows the value."""
+    if isinstance(value, float):
+        return math.isfinite(value)
+    return value is None or isinstance(value, str | bool | int)
 
 
 def choice_key(value: Any) -> tuple[bool, Any]:

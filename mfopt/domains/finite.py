@@ -17,9 +17,9 @@ from mfopt.protocols import Array, Block, BoolArray
 
 
 class FiniteSet:
-    """X = {x_1, ..., x_N}, given as an array (N, d), nested lists, N values (d = 1), or a DataFrame.
+    """X = {x_1, ..., x_N}, given as an array (N, d), nested lists, N values (d = 1), a list of params, or a DataFrame.
 
-    names   of the columns: x0, x1, ..., or a DataFrame's own, unless given
+    names   of the columns: x0, x1, ..., or those of the params or the DataFrame, unless given
     log     True, False, one of them per column, or the names of some: a log scale for positive numbers; True leaves
             categories alone
 

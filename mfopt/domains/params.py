@@ -24,9 +24,14 @@ def _name_floats(names: Sequence[str], x: Array) -> dict[str, Any]:
     return dict(zip(names, x.tolist(), strict=True))
 
 
+def takes_params(domain: Domain) -> bool:
+    """Whether a user's functions are given params: where some of them are no plain numbers."""
+    return isinstance(domain, NamesArguments) and domain.named
+
+
 def argument_of(domain: Domain, x: Array) -> Array | dict[str, Any]:
-    """What a user's function is given at x: a copy of it, or its params where some of them are no plain numbers."""
-    return params_of(domain, x) if isinstance(domain, NamesArguments) and domain.named else x.copy()
+    """What a user's function is given at x: a copy of it, or its params."""
+    return params_of(domain, x) if takes_params(domain) else x.copy()
 
 
 def is_frame(given: object) -> TypeGuard[Any]:
@@ -35,10 +40,10 @@ def is_frame(given: object) -> TypeGuard[Any]:
 
 
 def params_of_frame(frame: Any) -> list[dict[str, Any]]:
-    """The rows of a DataFrame, each by the names of its columns without its missing values."""
+    """The rows of a DataFrame, each by the names of its columns; a missing value is None, as in a table of our own."""
     rows = frame.to_dict("records")
     missing = frame.isna().to_numpy()
     return [
-        {str(name): value for (name, value), gone in zip(row.items(), empty, strict=True) if not gone}
+        {str(name): None if gone else value for (name, value), gone in zip(row.items(), empty, strict=True)}
         for row, empty in zip(rows, missing, strict=True)
     ]

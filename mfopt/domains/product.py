@@ -127,13 +127,11 @@ class Product:
 
     def _from_user(self, x: object) -> Array:
         if isinstance(x, Mapping):
-            return self._from_mapping(x)
+            return self._from_mapping(_without_nan(x, self._names, self._dimensions))
         values = _as_values(x, self._names)
         if isinstance(values, np.ndarray):
             return self._from_units(values)
-        if self._conditions:
-            values = [_nan_as_none(value) for value in values]
-        return self._from_mapping(dict(zip(self._names, values, strict=True)))
+        return self._from_user(dict(zip(self._names, values, strict=True)))
 
     def _from_mapping(self, values: Mapping[Any, object]) -> Array:
         """A point from its values by name: exactly those that count; None stands for one that does not."""
@@ -159,7 +157,7 @@ class Product:
     def _takes_none(self, name: str) -> bool:
         """Whether None is a value of the parameter, and not just a way to say that it does not count."""
         j = self._names.index(name)
-        return not self._depends(j) or None in getattr(self._dimensions[j], "choices", ())
+        return not self._depends(j) or _has_none(self._dimensions[j])
 
     def _encode_values(self, values: Mapping[Any, object]) -> Array:
         """An array of user units; NaN for what is not given."""
@@ -276,9 +274,20 @@ def _rest(dimension: Dimension) -> float:
     return 0.5 if dimension.width == 1 else 0.0
 
 
-def _nan_as_none(value: object) -> object:
-    """Tables say NaN where there is nothing."""
-    return None if isinstance(value, float) and value != value else value
+def _has_none(dimension: Dimension) -> bool:
+    """Whether None is one of its choices."""
+    return None in getattr(dimension, "choices", ())
+
+
+def _without_nan(values: Mapping[Any, Any], names: Sequence[str], dimensions: Sequence[Dimension]) -> dict[Any, Any]:
+    """The same with None in place of NaN where there may be nothing: tables say NaN there."""
+    each = zip(names, dimensions, strict=True)
+    optional = {name for name, dimension in each if dimension.when is not None or _has_none(dimension)}
+    return {name: None if name in optional and _is_nan(value) else value for name, value in values.items()}
+
+
+def _is_nan(value: object) -> bool:
+    return isinstance(value, float) and value != value
 
 
 def _as_values(x: object, names: Sequence[str]) -> Sequence[object] | Array:

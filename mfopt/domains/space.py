@@ -51,7 +51,7 @@ class Space(Product):
 
     def _as_constraint(self, given: object) -> Constraint:
         if callable(given):
-            return Named(given, self._name_rows)
+            return Named(given, self._names, self._name_rows)
         if self._conditions or not all(isinstance(dim, Real | Integer) for dim in self._dimensions):
             raise InputError(
                 "constraints of a space with categories, ordinals or conditions must be functions of "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,7 +28,10 @@ class Table:
 
 
 def read_table(points: object, names: object) -> Table:
-    """A table from an array (N, d), nested lists, N values (d = 1), or a DataFrame, whose names it has unless given."""
+    """A table from an array (N, d), nested lists, N values (d = 1), params, or a DataFrame.
+
+    It has the names of params and of a DataFrame unless others are given.
+    """
     own: tuple[str, ...] | None = None
     if hasattr(points, "columns") and hasattr(points, "to_numpy"):  # a DataFrame; pandas need not be installed
         own = tuple(str(column) for column in points.columns)
@@ -35,23 +39,27 @@ def read_table(points: object, names: object) -> Table:
         columns: Any = [frame.iloc[:, j].to_numpy() for j in range(len(own))]
         if all(column.dtype.kind == "f" for column in columns):
             points = columns = frame.to_numpy()
+    elif isinstance(points, list | tuple) and points and isinstance(points[0], Mapping):
+        own, columns = _params_columns(points)
     else:
         columns = _list_columns(points)
+    labels = names if isinstance(names, list | tuple) else own
     if isinstance(columns, np.ndarray):
         values = real_array(points, "candidates")
         values = values[:, None] if values.ndim == 1 else values
         whole = columns.dtype.kind in "iu"
         read = [_Column(column, None, whole and _fits(column)) for column in values.T] if values.ndim == 2 else []
     else:
-        read = [_read_column(column, f"column {j}" if own is None else own[j]) for j, column in enumerate(columns)]
+        read = [_read_column(column, _label(labels, j)) for j, column in enumerate(columns)]
         values = np.column_stack([one.values for one in read]) if read else np.empty((0, 0))
     if values.ndim != 2 or 0 in values.shape:
         raise InputError(
             f"candidates must have shape (N, d), one point per row, with N and d at least 1, got {values.shape}"
         )
-    bad = np.flatnonzero(~np.logical_and.reduce(np.isfinite(values), axis=1))
+    bad = np.argwhere(~np.isfinite(values))
     if len(bad):
-        raise InputError(f"candidates must be finite, got {values[bad[0]].tolist()} in row {bad[0]}")
+        k, j = bad[0]
+        raise InputError(f"candidates must be finite, got {values[k, j]} in row {k} of {_label(labels, j)}")
     called = _check_names(names, own, len(read))
     return Table(values, called, tuple(one.choices for one in read), tuple(one.integers for one in read))
 
@@ -61,6 +69,22 @@ class _Column:
     values: Array
     choices: Categorical | None
     integers: bool
+
+
+def _label(labels: Sequence[object] | None, j: int) -> str:
+    """How messages call column j."""
+    return str(labels[j]) if labels and j < len(labels) else f"column {j}"
+
+
+def _params_columns(rows: Sequence[Any]) -> tuple[tuple[str, ...], list[list[Any]]]:
+    """The names and the columns of params, one per row."""
+    keys = list(rows[0])
+    for k, row in enumerate(rows):
+        if not isinstance(row, Mapping):
+            raise InputError(f"candidates must be params in every row, got {show(row)} in row {k}")
+        if set(row) != set(keys):
+            raise InputError(f"params must have the same keys, got {show(keys)} and {show(list(row))} in row {k}")
+    return tuple(str(key) for key in keys), [[row[key] for row in rows] for key in keys]
 
 
 def _list_columns(points: object) -> Any:
@@ -92,10 +116,8 @@ def _read_column(cells: Any, name: str) -> _Column:
         values = np.array(plain, dtype=np.float64)
         return _Column(values, None, kinds == {int} and _fits(values))
     for k, cell in enumerate(plain):
-        if not is_plain(cell) or cell is None or cell != cell:
-            rule = (
-                "have no missing values" if is_plain(cell) or _is_missing(cell) else "be numbers, strings or booleans"
-            )
+        if cell is None or not is_plain(cell):
+            rule = "have no missing values" if _is_missing(cell) else "be finite numbers, strings or booleans"
             raise InputError(f"candidates must {rule}, got {show(cell)} in row {k} of {name}")
     places: dict[Any, int] = {}
     codes = [places.setdefault(choice_key(cell), len(places)) for cell in plain]
@@ -108,8 +130,8 @@ def _read_column(cells: Any, name: str) -> _Column:
 
 
 def _is_missing(cell: object) -> bool:
-    """pandas' NA and NaT."""
-    return type(cell).__name__ in ("NAType", "NaTType")
+    """None, NaN, pandas' NA and NaT."""
+    return cell is None or type(cell).__name__ in ("NAType", "NaTType") or cell != cell
 
 
 def _fits(values: Any) -> bool:

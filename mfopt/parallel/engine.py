@@ -15,12 +15,15 @@ from __future__ import annotations
 
 import math
 import queue
+import sys
 import time
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
+from typing import Any
 
+from mfopt.checks import show
 from mfopt.domains.params import argument_of
 from mfopt.errors import (
     AlreadyTold,
@@ -60,6 +63,7 @@ class FailedTrial:
     x: Array
     fidelity: int
     message: str
+    params: Mapping[str, Any]  # x by name
 
 
 @dataclass(eq=False)
@@ -256,6 +260,7 @@ class Engine:
         """Tell the optimiser, the display and the callback; a failure that is not recorded is raised."""
         y = None if isinstance(outcome, Failure) else outcome.y
         if isinstance(outcome, Failure) and not self._rules.record:
+            _note_trial(outcome.exception, trial)
             if outcome.traceback:
                 raise outcome.exception from EvaluationError(f"in a worker:\n{outcome.traceback}")
             raise outcome.exception
@@ -264,7 +269,7 @@ class Engine:
         if not accepted:
             return
         if isinstance(outcome, Failure):
-            self.failures.append(FailedTrial(trial.id, trial.x, trial.fidelity, str(outcome)))
+            self.failures.append(FailedTrial(trial.id, trial.x, trial.fidelity, str(outcome), trial.params))
         self._last = trial
         self._show()
         self._stop = self.stopping.after(self._optimizer, trial, y) or self._stop
@@ -323,4 +328,13 @@ class Engine:
         return Status.NO_WORKER, (
             f"no worker left: {len(self._hung)} evaluations past their timeout still hold theirs, "
             f"and the executor has {self._pool.workers} that can be used"
+        )
+
+
+def _note_trial(error: BaseException, trial: Trial) -> None:
+    """Have the error say which trial it ends the run with, and what to do if that was to be expected."""
+    if sys.version_info >= (3, 11):
+        error.add_note(
+            f"trial {trial.id} (fidelity {trial.fidelity}, {show(trial.params)}): "
+            'on_error="record" would tell it as failed and go on'
         )

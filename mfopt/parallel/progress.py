@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import sys
 import time
+from collections.abc import Callable
 from typing import TextIO
 
 import numpy as np
@@ -18,10 +19,14 @@ _WIDTH = 20
 
 
 class Progress:
-    """Draws on `stream` (stderr): two lines redrawn on a terminal, a sparse sequence of lines elsewhere."""
+    """Draws on `stream` (stderr): two lines redrawn on a terminal, a sparse sequence of lines elsewhere.
 
-    def __init__(self, stream: TextIO | None = None) -> None:
+    `unit` turns values into what is to be shown, where the optimiser was told something else.
+    """
+
+    def __init__(self, stream: TextIO | None = None, unit: Callable[[float], float] = float) -> None:
         self._stream = sys.stderr if stream is None else stream
+        self._unit = unit
         self._redraws = self._stream.isatty()
         self._drawn = -np.inf
         self._lines = [""]
@@ -41,7 +46,7 @@ class Progress:
             self._stream.flush()
 
     def _draw(self, optimizer: Optimizer, trial: Trial | None, running: int, failed: int) -> None:
-        lines = [line(optimizer, running, failed), *([] if trial is None else [last(trial)])]
+        lines = [line(optimizer, running, failed, self._unit), *([] if trial is None else [last(trial)])]
         if self._redraws:
             width = shutil.get_terminal_size().columns - 1
             # Back to the first line of the last time; each line is wiped before it is written.
@@ -53,14 +58,14 @@ class Progress:
         self._stream.flush()
 
 
-def line(optimizer: Optimizer, running: int = 0, failed: int = 0) -> str:
+def line(optimizer: Optimizer, running: int = 0, failed: int = 0, unit: Callable[[float], float] = float) -> str:
     """Capital spent, best value, told trials per fidelity, what is under way and what went wrong."""
     spent = f"{optimizer.spent:g}"
     if optimizer.capital is not None:
         share = optimizer.spent / optimizer.capital
         bar = "#" * int(_WIDTH * share)
         spent = f"[{bar:.<{_WIDTH}}] {spent}/{optimizer.capital:g}"
-    best = "none" if optimizer.best is None else f"{optimizer.best.y:.6g}"
+    best = "none" if optimizer.best is None else f"{unit(optimizer.best.y):.6g}"
     counts = np.bincount(optimizer.history.fidelity, minlength=len(optimizer.costs))
     parts = [spent, f"best {best}", f"queries {' + '.join(map(str, counts.tolist()))}"]
     parts += [f"running {running}"] * (running > 0) + [f"failed {failed}"] * (failed > 0)

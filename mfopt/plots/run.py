@@ -85,6 +85,8 @@ def _draw_queries(axes: Any, optimizer: Optimizer) -> None:
 
 def draw_failures(axes: Any, optimizer: Optimizer, x: Array, y: Array | None) -> None:
     """Failed trials as crosses in the colour of their fidelity, at y, or without it along the lower edge."""
+    from matplotlib.patheffects import withStroke
+
     history, count = optimizer.history, len(optimizer.fidelities)
     label: str | None = "failed"
     for m in range(count):
@@ -96,6 +98,7 @@ def draw_failures(axes: Any, optimizer: Optimizer, x: Array, y: Array | None) ->
         axes.scatter(
             x[rows], np.full(rows.sum(), 0.02) if y is None else y[rows], marker="x", s=30, linewidths=1.2,
             color=fidelity_colour(m, count), transform=transform, label=label, zorder=10,
+            path_effects=[withStroke(linewidth=2.8, foreground="white")],
         )  # fmt: skip
         label = None  # one entry of the legend for all of them
 

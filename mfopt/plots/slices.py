@@ -41,7 +41,7 @@ def draw_slice(axes: Any, optimizer: Optimizer, belief: Belief, j: int, first: b
     mean, sigma, bounds = belief.at(u)
     target = fidelity_colour(count - 1, count)
     kind = "upper" if belief.side > 0 else "lower"
-    scattered = optimizer.domain.points is not None and len(optimizer.domain.names) > 1
+    scattered = _is_list(optimizer) and len(optimizer.domain.names) > 1
     style: dict[str, Any] = {"linestyle": "none", "marker": ".", "markersize": 2} if scattered else {"linewidth": 1.2}
     if axis.discrete and not scattered:
         style = {"linestyle": ":", "linewidth": 0.8, "marker": "o", "markersize": 4}
@@ -82,7 +82,7 @@ def draw_slice(axes: Any, optimizer: Optimizer, belief: Belief, j: int, first: b
 
 
 def draw_maps(figure: Any, optimizer: Optimizer, belief: Belief, i: int, j: int) -> None:
-    """Slices along two parameters through the best point; a finite X as the points it is."""
+    """Slices along two parameters through the best point; a list of candidates as the points it is."""
     domain = optimizer.domain
     across, up = Axis(domain, i), Axis(domain, j)
     grid, shape = _sample_plane(optimizer, across, up)
@@ -130,8 +130,8 @@ def _draw_points(panel: Any, optimizer: Optimizer, across: Axis, up: Axis) -> No
 
 
 def _sample_plane(optimizer: Optimizer, across: Axis, up: Axis) -> tuple[Array, tuple[int, int] | None]:
-    """Points along two parameters, and how many rows and columns of them; None where they are those of a finite X."""
-    if optimizer.domain.points is not None:
+    """Points along two parameters, and how many rows and columns of them; None where they are those of a list."""
+    if _is_list(optimizer):
         return _sample_line(optimizer, across)[0], None
     columns, rows = across.values(_SIDE), up.values(_SIDE)
     u = np.repeat(centre(optimizer, across.j, up.j)[None], len(columns) * len(rows), axis=0)
@@ -141,9 +141,9 @@ def _sample_plane(optimizer: Optimizer, across: Axis, up: Axis) -> tuple[Array, 
 
 
 def _sample_line(optimizer: Optimizer, axis: Axis) -> tuple[Array, Array]:
-    """Points of X along a parameter and where they lie on the axis; of a finite X all points in that order."""
+    """Points of X along a parameter and where they lie on the axis; of a list all points in that order."""
     domain = optimizer.domain
-    if domain.points is not None:
+    if domain.points is not None and _is_list(optimizer):
         u = domain.points[:: max(1, len(domain.points) // _CANDIDATES)]
     else:
         values = axis.values()
@@ -154,6 +154,11 @@ def _sample_line(optimizer: Optimizer, axis: Axis) -> tuple[Array, Array]:
     x = axis.place(domain.decode(u)[:, axis.j])
     order = np.argsort(x, kind="stable")
     return u[order], x[order]
+
+
+def _is_list(optimizer: Optimizer) -> bool:
+    """Whether X is a list of candidates, and not parameters whose values can be combined."""
+    return optimizer.domain.points is not None and not isinstance(optimizer.domain, SnapsPoints)
 
 
 def _snap(optimizer: Optimizer, u: Array) -> Array:

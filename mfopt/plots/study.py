@@ -27,6 +27,7 @@ from mfopt.plots.slices import centre, draw_maps, draw_slice
 from mfopt.run.reason import Reason
 
 _SLICES = 4  # parameters that are shown at most
+_MARGIN = 1.02  # of the capital spent: what stands at its end is not cut off
 
 
 def plot_study(
@@ -55,7 +56,7 @@ def plot_study(
     draw_counts(counts, optimizer)
     _draw_levels(levels, optimizer, reasons)
     for axes in (found, counts, levels):
-        axes.set_xlim(0.0, float(optimizer.history.cost.sum()) or 1.0)
+        axes.set_xlim(0.0, _MARGIN * float(optimizer.history.cost.sum()) or 1.0)
     if axes_of:
         panels = rows[1].subplots(1, len(axes_of), squeeze=False)[0]
         for k, (panel, j) in enumerate(zip(panels, axes_of, strict=True)):

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from mfopt.checks import show
-from mfopt.domains.params import params_of
+from mfopt.domains.params import is_frame, params_of, params_of_frame
 from mfopt.errors import InputError, NoValue
 from mfopt.fidelities import Fidelity
 from mfopt.hooks import AcquisitionDefaults
@@ -51,12 +51,12 @@ class Answers:
     def predict(self, x: object, fidelity: int | str | None = None) -> tuple[Any, Any]:
         """Mean and standard deviation of f at x, without the noise of an observation, in your units and sign.
 
-        x: one point (then two floats) or many (then two arrays): rows of an array, or a list of points; a point may be
-        a dict of params. fidelity: its number or its name; by default the target. The models are the strategy's own,
-        with all that was told; a strategy without models is asked nothing, and the given surrogates are fitted to the
-        history. Where the strategy has softened the values (docs/glossary.md), the mean is a median and the deviation
-        half the width of the middle 68 %. Trials that are asked for later do not depend on it. A NoValue error before
-        the first value.
+        x: one point (then two floats) or many (then two arrays): rows of an array or a data frame, or a list of points;
+        a point may be a dict of params. fidelity: its number or its name; by default the target. The models are the
+        strategy's own, with all that was told; a strategy without models is asked nothing, and the given surrogates are
+        fitted to the history. Where the strategy has softened the values (docs/glossary.md), the mean is a median and
+        the deviation half the width of the middle 68 %. Trials that are asked for later do not depend on it. A NoValue
+        error before the first value.
         """
         return predict(self._session, x, fidelity)
 
@@ -156,9 +156,11 @@ def _find_fidelity(fidelities: tuple[Fidelity, ...], given: object) -> int:
 
 
 def _as_many(x: object) -> list[object] | None:
-    """The points, where x holds many: rows of an array, or a list of points or dicts; None for one point."""
+    """The points, where x holds many: rows of an array or a frame, or a list of points or dicts; None for one point."""
     if isinstance(x, Mapping):
         return None
+    if is_frame(x):
+        return list(params_of_frame(x))
     if isinstance(x, np.ndarray):
         if x.ndim > 2:
             raise InputError(f"x must be a point or an array (q, d), got shape {x.shape}")

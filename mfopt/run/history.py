@@ -34,11 +34,18 @@ class History:
     A thread may read while another appends: the number of rows is read before the arrays, and written after them.
 
     `name_values` makes {name: native value} from a point in user units; without it the values are the floats of x.
+    `named`: functions of these points are given that, not x.
     """
 
-    def __init__(self, names: tuple[str, ...], name_values: Callable[[Array], dict[str, Any]] | None = None) -> None:
+    def __init__(
+        self,
+        names: tuple[str, ...],
+        name_values: Callable[[Array], dict[str, Any]] | None = None,
+        named: bool = False,
+    ) -> None:
         self._names = names
         self._name_values = name_values
+        self._named = named
         self._n = 0
         self._x = np.empty((16, len(names)))
         self._rows = np.empty(16, dtype=_COLUMNS)
@@ -58,7 +65,7 @@ class History:
     def snapshot(self) -> History:
         """The rows that there are now: its columns stay of one length, whatever other threads tell meanwhile."""
         kept = History.__new__(History)
-        kept._names, kept._n, kept._name_values = self._names, self._n, self._name_values
+        kept._names, kept._n, kept._name_values, kept._named = self._names, self._n, self._name_values, self._named
         kept._x, kept._rows = self._x, self._rows  # with at least as many rows, of which the first never change
         return kept
 
@@ -83,6 +90,11 @@ class History:
         if self._name_values is None:
             return [dict(zip(self._names, x, strict=True)) for x in points.tolist()]
         return [self._name_values(x) for x in points]
+
+    @property
+    def arguments(self) -> Sequence[Array | dict[str, Any]]:
+        """Each point as the functions of mfopt.maximize are given it: a row of x, or params."""
+        return self.params if self._named else list(self.x)
 
     @property
     def fidelity(self) -> npt.NDArray[np.int64]:

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from mfopt.checks import integer
-from mfopt.domains.params import namer_of
+from mfopt.domains.params import namer_of, takes_params
 from mfopt.errors import AlreadyTold, Exhausted, UnknownTrial
 from mfopt.fidelities import Fidelity
 from mfopt.protocols import Array, Domain, Query, Record, View
@@ -43,7 +43,7 @@ class Ledger:
         self._seed = seed
         self.capital = Capital(capital, self.prices.costs)
         self._params_of = namer_of(domain)
-        self.history = History(domain.names, self._params_of)
+        self.history = History(domain.names, self._params_of, takes_params(domain))
         self.best: Best | None = None
         self.next_id = 0
         self.exhausted: Exhausted | None = None  # what the strategy last said, until something new is told

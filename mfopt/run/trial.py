@@ -8,8 +8,19 @@ from typing import Any
 from mfopt.protocols import Array
 
 
+class _Named:
+    """What has a point that is known by the names of its parameters, too."""
+
+    _params: dict[str, Any]
+
+    @property
+    def params(self) -> dict[str, Any]:
+        """x by name, as native Python values: a dict of the caller's own."""
+        return dict(self._params)
+
+
 @dataclass(frozen=True, eq=False)
-class Trial:
+class Trial(_Named):
     """A query to carry out: evaluate function `fidelity` (0-based, the last is the target) at `x`."""
 
     id: int
@@ -18,22 +29,22 @@ class Trial:
     cost: float  # what it is expected to cost
     index: int | None  # row of the user's candidates; None when X is not finite
     reason: Any  # why this point and this fidelity; print it
-    params: dict[str, Any] = field(repr=False)  # x by name, as native Python values
+    _params: dict[str, Any] = field(repr=False)
     claim: int | None = None  # in a study: how often the trial had been handed out when you got it
 
 
 @dataclass(frozen=True, eq=False)
-class Best:
+class Best(_Named):
     """The best value observed at the target fidelity."""
 
     x: Array  # (d,), in user units, read-only
     y: float
     trial_id: int
-    params: dict[str, Any] = field(repr=False)  # x by name, as native Python values
+    _params: dict[str, Any] = field(repr=False)
 
 
 @dataclass(frozen=True, eq=False)
-class Recommendation:
+class Recommendation(_Named):
     """The point to settle on: where the target's posterior mean is best.
 
     `noisy` says whether values at the target are. Where they are not, the best observed value is as good an answer.
@@ -43,4 +54,4 @@ class Recommendation:
     mean: float  # of f at x, in the user's unit and sign
     std: float  # standard deviation of f at x, without the noise of an observation
     noisy: bool
-    params: dict[str, Any] = field(repr=False)  # x by name, as native Python values
+    _params: dict[str, Any] = field(repr=False)

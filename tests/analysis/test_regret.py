@@ -5,6 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+import mfopt
 from mfopt.errors import InputError
 from mfopt.regret import best_observed, cumulative_regret, regret_at, simple_regret
 
@@ -20,6 +21,17 @@ def test_regret_is_infinite_until_the_first_target_value_and_never_rises():
     capital, regret = simple_regret(told, 5.0)
     assert capital.tolist() == [1, 11, 12, 22, 32]
     assert regret.tolist() == [np.inf, 3.0, 3.0, 3.0, 1.0]
+
+
+def test_a_function_of_a_space_is_given_params_here_too():
+    def f(params):
+        return params["k"] + (params["c"] == "b")
+
+    opt = mfopt.Optimizer({"k": mfopt.Integer(1, 9), "c": ["a", "b"]}, [1.0], capital=12.0, strategy="random", rng=0)
+    mfopt.loop.run(opt, [f])
+    told, known = (simple_regret(opt.history, 10.0, function=function)[1] for function in (None, f))
+    assert told.tolist() == known.tolist()
+    assert regret_at(opt.best.params, f, 10.0) == told[-1]
 
 
 def test_a_failed_query_costs_and_brings_nothing():

@@ -59,6 +59,37 @@ def test_importing_mfopt_loads_nothing_heavy():
     assert not loaded & (heavy | ours)
 
 
+def test_importing_mfopt_loads_what_is_rarely_needed_when_it_is_asked_for():
+    code = "import sys, json, mfopt; print(json.dumps(sorted(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert not set(json.loads(done.stdout)) & {"mfopt.problems", "mfopt.loop", "mfopt.regret", "urllib.request"}
+    code = "import mfopt; print(mfopt.problems.get('park').name, mfopt.loop.run.__name__, mfopt.Simulator.__name__)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["park", "run", "Simulator"]
+    assert set(mfopt.__all__) <= set(dir(mfopt))
+    with pytest.raises(AttributeError, match="has no attribute 'problem'"):
+        _ = mfopt.problem
+
+
+def test_an_ask_that_learns_nothing_loads_nothing_slow():
+    code = (
+        "import sys, json, mfopt; mfopt.Optimizer([(0, 1)] * 2, costs=[1, 10], rng=0).ask()\n"
+        "print(json.dumps(sorted(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    slow = {
+        "nlopt",
+        "scipy.optimize",
+        "scipy.special",
+        "scipy.stats",
+        "scipy.spatial",
+        "pandas",
+        "matplotlib",
+        "mfopt.problems",
+    }
+    assert not set(json.loads(done.stdout)) & slow
+
+
 @pytest.mark.parametrize("package", ["analysis", "bench", "cli", "parallel", "plots", "problems", "testing", "theory"])
 def test_a_package_can_be_imported_without_what_only_some_of_it_needs(package):
     code = f"import sys, json, mfopt.{package}; print(json.dumps(sorted(sys.modules)))"

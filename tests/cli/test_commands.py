@@ -184,7 +184,7 @@ def test_candidates_may_have_columns_of_words(tmp_path, mfopt):
     table.write_text("metal,parts\niron,3\n,5\n")
     code, _, err = mfopt("create", path, "--study", "holes", "--candidates", table, "--costs", "2")
     assert code == 1
-    assert "candidates must have no missing values, got None in row 1 of column 0" in err
+    assert "candidates must have no missing values, got None in row 1 of metal" in err
 
 
 @pytest.mark.parametrize("bad", ["a=1:5:integer", "a=x,y:log", "a=", "a=1:5:int:int", "a=1.5:3:int", "a=1:int", "=a,b"])
@@ -224,6 +224,7 @@ def test_several_values_are_told_at_once_or_not_at_all(mfopt, wing):
     mfopt("ask", wing, "-n", 2)
     code, _, err = mfopt("tell", wing, 2, 1.5, 3, "nan")
     assert (code, err.count("\n")) == (1, 1)
+    assert "got 3 nan; where there is no value use mfopt fail" in err
     assert len(Study.open(wing).history) == 2
     assert mfopt("tell", wing, 2, 1.5, 3, "-2.5")[0] == 0
     assert Study.open(wing).history.y[-2:].tolist() == [1.5, -2.5]
@@ -361,3 +362,40 @@ def test_a_whole_run_is_a_shell_script(tmp_path):
     assert study.pending == []
     assert 4 < study.spent <= 8
     assert (tmp_path / "history.csv").read_text().count("\n") == len(study.history) + 1
+
+
+def test_the_history_tells_the_bound_of_a_failure(wing, mfopt):
+    assert mfopt("fail", wing, 2, "--bound", "0.5")[0] == 0
+    rows = json.loads(mfopt("history", wing, "--json")[1])
+    assert [(row["status"], row.get("bound")) for row in rows] == [("ok", None), ("failed", None), ("failed", 0.5)]
+
+
+@pytest.mark.posix_only
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize("words", [("history", "--json"), ("best",), ("studies",), ("--help",)])
+def test_a_command_whose_reader_goes_away_ends_without_a_word(wing, words, unbuffered):
+    """As `mfopt history study.db --json | head` does."""
+    ours, theirs = os.pipe()
+    os.close(ours)
+    with os.fdopen(theirs, "wb") as unread:
+        done = subprocess.run(
+            [sys.executable, "-m", "mfopt", words[0], *([wing] if words[0] != "--help" else []), *words[1:]],
+            stdout=unread,
+            stderr=subprocess.PIPE,
+            env={**os.environ, "PYTHONUNBUFFERED": unbuffered},
+            timeout=60,
+        )
+    assert done.stderr == b""
+    # argparse itself passes over a help that cannot be printed.
+    assert done.returncode in ((0, 141) if words[0] == "--help" else (141,))
+
+
+@pytest.mark.posix_only
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no such device here")
+def test_a_result_that_cannot_be_written_is_an_error(wing):
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "mfopt", "history", wing], stdout=full, stderr=subprocess.PIPE, text=True, timeout=60
+        )
+    assert done.returncode == 1
+    assert done.stderr == "mfopt: error: [Errno 28] No space left on device\n"

@@ -52,6 +52,17 @@ def test_constants_of_a_problem_file_are_its_own(problem):
         ("if True:\n    workes = 2", "workers"),
         ("rng = 0", "seed"),
         ("storage = 'study.db'", "--storage on the command line"),
+        ("target = 0.9", "--target on the command line"),
+        ("stop = 'converged'", "--stop on the command line"),
+        ("tolerance = 0.1", "--tolerance on the command line"),
+        ("sense = 'minimize'", "direction"),
+        ("MINIMIZE = True", 'direction = "minimize"'),
+        ("minimze = True", 'direction = "minimize"'),
+        ("objective = 'minimize'", "direction"),
+        ("retry = 1", "retries"),
+        ("constraint = None", "domain = mfopt.Box([(lo, hi), ...], constraints=...)"),
+        ("names = ['a']", "domain = mfopt.Box([(lo, hi), ...], names=...)"),
+        ("constraints = []", "domain = mfopt.Box([(lo, hi), ...], constraints=...)"),
     ],
 )
 def test_a_name_that_looks_like_a_misspelt_option_is_refused(problem, line, meant):
@@ -60,12 +71,17 @@ def test_a_name_that_looks_like_a_misspelt_option_is_refused(problem, line, mean
     assert str(caught.value).endswith(f"did you mean {meant}?")
 
 
-def test_the_same_holds_for_a_dict_but_not_for_an_object(problem):
+def test_the_same_holds_for_a_dict_a_namespace_or_a_class_but_not_for_an_object(problem):
     text = PROBLEM + "given = dict(domain=domain, costs=costs, functions=functions, minimise=True)\n"
     with pytest.raises(mfopt.InputError, match="got minimise"):
         load(problem(text) + ":given")
     with pytest.raises(mfopt.InputError, match="got minimise"):
         load(problem(text.replace("minimise=True", "minimise=False")) + ":given")
+    text += "import types\nspace = types.SimpleNamespace(**given)\n"
+    text += "class Mine:\n    domain, costs, functions, minimise = domain, costs, functions, True\n"
+    for name in ("space", "Mine"):
+        with pytest.raises(mfopt.InputError, match="got minimise"):
+            load(problem(text) + f":{name}")
     text += "import mfopt\nother = mfopt.problems.get('currin')\n"  # has zetas, and more
     assert len(load(problem(text) + ":other").fidelities) == 2
 

@@ -6,7 +6,7 @@ import sqlite3
 
 import pytest
 
-from mfopt import Study
+from mfopt import Optimizer, Study
 from mfopt.cli import main
 from mfopt_plugins.strategies.random_search import RandomSearch
 from tests.storage.runs import advance, arguments
@@ -15,8 +15,6 @@ from tests.storage.studies import make
 
 @pytest.fixture
 def path(tmp_path):
-    from mfopt import Optimizer
-
     opt = Optimizer(**arguments("box"), storage=tmp_path / "study.db")
     advance(opt, 20)
     opt.close()
@@ -67,6 +65,22 @@ def test_a_state_that_is_not_that_of_the_run_is_told(path, capsys):
             connection.execute("UPDATE mfopt_states SET state = ?, crc = ? WHERE seq = ?", (other, crc, seq))
     assert main(["verify", path]) == 1
     assert "but the strategy's state is not the one that is kept" in capsys.readouterr().out
+
+
+METHODS = ["mf-gp-ucb", "mf-gp-ucb:rule=gamma", "gp-ucb", "gp-ei", "gp-pi", "mf-sko", "co-kriging", "mf-naive"]
+
+
+@pytest.mark.parametrize("strategy", [*METHODS, "mf-naive-random", "random", "direct"])
+def test_a_study_that_was_reopened_again_and_again_holds(tmp_path, strategy):
+    """And so do its states, although most of them come from strategies that were restored."""
+    opt = Optimizer(**arguments("box", strategy=strategy), storage=tmp_path / "study.db")
+    for _ in range(6):
+        advance(opt, 4)
+        opt.close()
+        opt = Study.open(tmp_path / "study.db")
+    found = opt.verify()
+    assert found.differences == ()
+    assert found.state is not False
 
 
 def test_progress_is_told_after_every_ask(path):

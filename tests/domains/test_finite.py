@@ -121,6 +121,10 @@ def test_a_million_candidates_are_no_trouble():
         ([["a", float("nan")]], "finite, got"),
         (pd.DataFrame({"c": ["a", np.nan]}), "no missing values, got nan in row 1 of c"),
         (pd.DataFrame({"c": pd.array([1, None], dtype="Int64")}), "(no missing values|finite), got .* in row 1"),
+        (pd.DataFrame({"c": ["a", "b"], "z": [1.0, np.nan]}), "finite, got nan in row 1 of z"),
+        ([{"c": "a", "z": 1.0}, {"c": "b"}], r"the same keys, got \['c', 'z'\] and \['c'\] in row 1"),
+        ([{"c": "a"}, ["b"]], "must be params in every row, got \\['b'\\] in row 1"),
+        ([{}], "at least 1"),
         (pd.DataFrame({"c": pd.to_datetime(["2020-01-01"])}), "numbers, strings or booleans, got .*datetime"),
         (np.array(["2020-01-01"], dtype="datetime64[ns]"), "numbers, strings or booleans, got .*datetime"),
         (np.array([[1]], dtype="timedelta64[ns]"), "numbers, strings or booleans, got .*timedelta"),
@@ -179,10 +183,17 @@ def test_a_table_gives_back_its_own_values():
         assert np.array_equal(domain.validate(list(params.values())), x)
 
 
+def test_a_cell_that_is_refused_is_found_by_the_name_of_its_column():
+    for cell in (None, float("nan")):
+        with pytest.raises(InputError, match="in row 1 of metal"):
+            FiniteSet([[1, "tin"], [2, cell]], names=["parts", "metal"])
+
+
 def test_lists_and_arrays_of_objects_mean_the_same_as_a_frame():
     frame = mixed()
     rows = frame.to_dict("split")["data"]
     expected = FiniteSet(frame).describe()
+    assert FiniteSet(frame.to_dict("records")).describe() == expected
     for table in (rows, [tuple(row) for row in rows], frame.to_numpy()):
         assert FiniteSet(table, names=list(frame.columns)).describe() == expected
 

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import mfopt
-from mfopt import Box, DomainError, FiniteSet, Integer, Space
+from mfopt import Box, Categorical, DomainError, FiniteSet, Integer, Real, Space
 from mfopt.domains.params import argument_of, params_of
 
 
@@ -87,3 +87,37 @@ def test_data_may_be_params_lists_of_them_or_a_frame(domain):
     with pytest.raises(DomainError, match="exactly the keys"):
         one.add(TABLE.rename(columns={"h": "heat"}), 0, [1.0, 2.0, 3.0])
     assert len(one.history) == 2
+
+
+def test_the_own_table_of_a_run_can_be_added_and_predicted_where_none_is_a_choice():
+    space = Space(
+        {
+            "kind": Categorical(["a", None, "b"]),
+            "rate": Real(0, 1, when={"kind": "a"}),
+            "inner": Categorical([None, "x"], when={"kind": [None, "b"]}),
+        }
+    )
+    opt = mfopt.Optimizer(space, costs=[1], capital=12, rng=0, strategy="random")
+    while not opt.done:
+        trial = opt.ask()
+        opt.tell(trial, len(opt.history))
+    assert {point["kind"] for point in opt.history.params} == {"a", None, "b"}
+    table = opt.history.to_dataframe()
+    again = mfopt.Optimizer(space, costs=[1], rng=0)
+    again.add(table[list(space.names)], table["fidelity"], table["y"])
+    assert again.history.params == opt.history.params
+    mean, std = opt.predict(table[list(space.names)])
+    assert np.array_equal(mean, opt.predict(opt.history.params)[0])
+    assert std.shape == (12,)
+
+
+def test_params_are_the_callers_own():
+    """`kind = params.pop("kind")` is how many functions begin."""
+    opt = mfopt.Optimizer({"kind": ["a", "b"], "n": Integer(1, 9)}, costs=[1], capital=5, strategy="random", rng=0)
+    trial = opt.ask()
+    assert trial.params.pop("kind") == trial.params["kind"] == opt.pending[0].params["kind"]
+    opt.tell(trial, 1.0)
+    for answer in (lambda: opt.best, opt.recommend, lambda: opt.history):
+        before = answer().params
+        (before[0] if isinstance(before, list) else before).clear()
+        assert opt.best.params == opt.recommend().params == opt.history.params[0] == trial.params

@@ -1,6 +1,7 @@
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -153,6 +154,10 @@ def test_params_have_native_values_and_only_those_that_count():
     assert space.params(space.validate(dart)) == dart
     tree = {**given, "booster": "tree", "rounds": 1}
     assert space.params(space.validate({**tree, "drop": None, "skip": None})) == tree
+    record = pd.DataFrame([tree, dart]).to_dict("records")[0]  # NaN where there is nothing
+    assert np.isnan(record["drop"])
+    assert space.params(space.validate(record)) == tree
+    assert Space({"skip": [None, 1]}).validate({"skip": float("nan")}) == [0.0]
 
 
 @pytest.mark.parametrize(
@@ -164,6 +169,7 @@ def test_params_have_native_values_and_only_those_that_count():
         ({"loss": "huber"}, r"loss must be one of \['squared', 'absolute'\], got 'huber'"),
         ({"rate": 1.0}, "rate must lie in"),
         ({"drop": 0.5}, "exactly the keys that count"),
+        ({"rate": float("nan")}, "rate must be finite, got nan"),
         ({"colour": 1}, r"keys among .* got \['colour'\]"),
     ],
 )
@@ -232,14 +238,23 @@ def test_bad_spaces_are_refused(parameters, rule):
         (lambda: Ordinal("abc"), "must be a list"),
         (lambda: Categorical(["a", "a"]), "distinct"),
         (lambda: Categorical([1, 1.0]), "distinct"),
-        (lambda: Categorical([object()]), "strings, numbers, booleans or None"),
-        (lambda: Categorical([float("nan")]), "strings, numbers, booleans or None"),
+        (lambda: Categorical([object()]), "strings, finite numbers, booleans or None"),
+        (lambda: Categorical([(64, 64), (32,)]), r"got \(64, 64\); name other objects, and look them up by name"),
+        (lambda: Categorical([float("nan")]), "strings, finite numbers, booleans or None"),
+        (lambda: Categorical([1, float("inf")]), "strings, finite numbers, booleans or None"),
+        (lambda: Ordinal([1.0, 2.0, float("inf")]), "strings, finite numbers, booleans or None"),
         (lambda: Integer(1, 5, log="yes"), "True or False"),
     ],
 )
 def test_bad_dimensions_are_refused(make, rule):
     with pytest.raises(InputError, match=rule):
         make()
+
+
+def test_an_ordinal_tells_integers_apart_that_no_float_does():
+    space = Space({"size": Ordinal([2**60, 2**60 + 1, 2**60 + 2])})
+    assert {space.params(x)["size"] for x in space.decode(space.sample(50, rng()))} == {2**60, 2**60 + 1, 2**60 + 2}
+    assert space.params(space.validate({"size": 2**60 + 1})) == {"size": 2**60 + 1}
 
 
 def test_short_forms():
@@ -258,6 +273,18 @@ def test_constraints_see_named_values_that_count():
     assert {p["booster"] for p in points} == {"tree", "dart", "linear"}
     with pytest.raises(DomainError, match="must satisfy constraint 0"):
         space.validate({**points[0], "depth": 12, "size": 128})
+
+
+def test_a_constraint_on_a_parameter_that_does_not_count_is_told_so():
+    space = Space({"a": ["x", "y"], "b": Real(0, 1, when={"a": "x"})}, constraints=lambda p: p["b"] > 0.5)
+    assert space.validate({"a": "x", "b": 0.7}).tolist() == [0.0, 0.7]
+    with pytest.raises(
+        InputError, match=r"where some parameters do not count, got KeyError: 'b' at {'a': 'y'} from .*lambda"
+    ):
+        space.sample(20, rng())
+    other = {"n": 1}
+    with pytest.raises(KeyError, match="m"):  # a mistake of another kind
+        Space({"a": ["x", "y"]}, constraints=lambda p: other["m"] > 0)
 
 
 def test_a_constraint_that_does_not_answer_yes_or_no_is_refused():

@@ -1,6 +1,7 @@
 import inspect
 import io
 import itertools
+import sys
 
 import numpy as np
 import pytest
@@ -82,9 +83,14 @@ def broken(x):
     raise RuntimeError("diverged")
 
 
-def test_an_exception_is_raised_by_default():
-    with pytest.raises(RuntimeError, match="diverged"):
-        go([low, broken])
+@pytest.mark.parametrize("bad", [broken, lambda x: None])
+def test_an_exception_is_raised_by_default_and_says_how_to_go_on(bad):
+    with pytest.raises((RuntimeError, InputError), match=r"diverged|real number") as caught:
+        go([low, bad])
+    if sys.version_info >= (3, 11):
+        (note,) = caught.value.__notes__
+        assert note.startswith("trial 0 (fidelity 1, {'x0': ")
+        assert note.endswith('on_error="record" would tell it as failed and go on')
 
 
 @pytest.mark.parametrize(
@@ -98,6 +104,7 @@ def test_or_recorded_as_a_failed_trial(bad):
     assert (result.history.status[~target] == "ok").all()
     assert [failure.trial_id for failure in result.failures] == result.history.id[target].tolist()
     assert all(failure.fidelity == 1 and ": " in failure.message for failure in result.failures)
+    assert all(list(failure.params.values()) == failure.x.tolist() for failure in result.failures)
     assert result.spent <= 40.0
     assert not result.success
     assert result.x is None
@@ -298,6 +305,9 @@ def test_functions_of_a_space_are_given_params():
     space = {"depth": mfopt.Integer(1, 9), "kind": ["a", "b"], "drop": mfopt.Real(0, 1, when={"kind": "b"})}
     result = maximize([depth], space, [1.0], 12.0, strategy="random", rng=0, progress=False)
     assert seen == result.history.params
+    assert result.params in seen
+    assert depth(dict(result.params)) == result.fun
+    seen.pop()
     assert {type(params["depth"]) for params in seen} == {int}
     assert {"drop" in params for params in seen} == {True, False}
     with pytest.raises(InputError, match=r"the value of function 0 at \{'depth': \d, .* must be finite"):

@@ -183,6 +183,18 @@ def test_a_noisy_run_shows_its_recommendation():
     assert any(text.get_text().startswith("recommended: ") for text in axes.get_legend().get_texts())
 
 
+def test_the_recommendation_of_a_noisy_study_is_not_cut_off(tmp_path, monkeypatch):
+    from matplotlib.figure import Figure
+
+    drawn = []
+    monkeypatch.setattr(Figure, "savefig", lambda figure, *_, **__: drawn.append(figure))
+    opt = mfopt.Optimizer([(0.0, 1.0)] * 2, [1.0], strategy="random", noise=0.25, capital=12.0, rng=1)
+    while not opt.done:
+        opt.tell(opt.ask(), float(np.sin(len(opt.history))))
+    plot_study(opt, tmp_path / "study.png", {})
+    assert drawn[0].subfigs[0].axes[0].get_xlim()[1] > 12.0
+
+
 def test_failed_trials_are_drawn(folder):
     def crashes(x):
         if x[0] > 0.6:
@@ -196,3 +208,34 @@ def test_failed_trials_are_drawn(folder):
     assert "<!-- failed -->" in written(folder / "run.svg")
     plot_study(opt, "study.svg", opt.reasons())
     assert "<!-- failed -->" in written(folder / "study.svg")
+
+
+def draw_discrete(folder, monkeypatch):
+    """The figure of a run on a space that is listed, with a failure for one category."""
+    from matplotlib.figure import Figure
+
+    drawn = []
+    monkeypatch.setattr(Figure, "savefig", lambda figure, *_, **__: drawn.append(figure))
+    opt = mfopt.Optimizer({"kind": ["a", "b", "c"], "n": mfopt.Integer(1, 4)}, [1.0], capital=9.0, rng=0)
+    while not opt.done:
+        trial = opt.ask()
+        works = trial.params["kind"] != "b"
+        opt.tell(trial, float(trial.params["n"])) if works else opt.tell(trial, status="failed")
+    plot_study(opt, folder / "study.png", {})
+    return drawn[0]
+
+
+def test_a_space_that_is_listed_is_cut_through_the_best_point_like_any_other(folder, monkeypatch):
+    from matplotlib.collections import QuadMesh
+
+    figure = draw_discrete(folder, monkeypatch)
+    titles = [axes.get_title() for axes in figure.subfigs[1].axes]
+    assert titles == ["Through the best point, along kind", "Through the best point, along n"]
+    areas = [axes for axes in figure.subfigs[2].axes if axes.get_title()]
+    assert all(any(isinstance(drawn, QuadMesh) for drawn in axes.collections) for axes in areas)
+
+
+def test_failures_stand_out_from_the_colours_of_a_map(folder, monkeypatch):
+    panel = draw_discrete(folder, monkeypatch).subfigs[2].axes[0]
+    (crosses,) = [drawn for drawn in panel.collections if drawn.get_label() == "failed"]
+    assert crosses.get_path_effects()

@@ -30,7 +30,7 @@ def announce(optimizer: Optimizer, resumed: bool) -> None:
 def print_json(optimizer: Optimizer, result: OptimizeResult) -> None:
     """The result for programs."""
     failures = [
-        {"id": one.trial_id, "fidelity": one.fidelity, "x": params_of(optimizer.domain, one.x), "message": one.message}
+        {"id": one.trial_id, "fidelity": one.fidelity, "x": one.params, "message": one.message}
         for one in result.failures
     ]
     found = {
