@@ -101,9 +101,9 @@ def run_cell(
             return limit is not None and time.process_time() - start > limit
 
         result = run_loop(optimizer, problem.functions, progress=False, callback=watch, cost=problem.cost)
-    except Exception:
+    except Exception as error:
         seconds = time.process_time() - start
-        return Cell(task, label, "failed", seconds, limit, error=traceback.format_exc())
+        return Cell(task, label, "failed", seconds, limit, error=_trace(error))
     target = len(problem.costs) - 1
     exact = problem.functions[target] if problem.cost is None else None  # real values are what they are
     capital, regret = simple_regret(optimizer.history, problem.optimum, target=target, function=exact)
@@ -121,6 +121,13 @@ def run_cell(
         tuple(regret[steps].tolist()),
         history=_list_queries(optimizer, kinds) if history else None,
     )
+
+
+def _trace(error: Exception) -> str:
+    """Its traceback, which ends with what was raised: notes are advice for those who call the loop themselves."""
+    told = traceback.TracebackException.from_exception(error)
+    told.__notes__ = []
+    return "".join(told.format())
 
 
 def _list_queries(optimizer: Optimizer, kinds: list[str]) -> dict[str, list[Any]]:

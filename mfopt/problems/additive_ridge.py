@@ -5,12 +5,14 @@ features, all in (1e-3, 1e4), here on log scales. The kernel is additive (SALSA,
 
     k(x, x') = s Σ_j exp(−(x_j − x'_j)²/2h_j²),
 
-on standardised features. f is minus the mean squared error of 5-fold cross-validation, in units of the output's
-variance.
+on standardised features. f is −log of the mean squared error of 5-fold cross-validation in units of the output's
+variance: errors have no upper end, are above 100 where the kernel is badly chosen, and all good ones lie between 0.04
+and 0.1.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -23,7 +25,7 @@ from mfopt.protocols import Array
 
 SIZES = (2000, 4000, 8000)
 BEST = (  # f and x, the best that we have seen
-    -0.04877352328351472,
+    3.020567669025301,
     *(0.08670307985042232, 0.6453426963879847, 0.16138562743062057, 0.01, 57.6270728563794, 11.928532490934918),
 )
 _FOLDS = 5
@@ -41,7 +43,7 @@ def salsa(data: str | None = None, record: str | None = None) -> Benchmark:
 def make_salsa(table: Array, sizes: Sequence[int], record: str | None = None) -> Benchmark:
     """The problem for these rows, features and then the output, of which each fidelity has the first so many."""
     scaled = (table - table.mean(axis=0)) / table.std(axis=0)
-    functions = [Recorded(Ridge(scaled[:size]), f"salsa {size}", m, record) for m, size in enumerate(sizes)]
+    functions = [Recorded(Ridge(scaled[:size]), f"salsa log {size}", m, record) for m, size in enumerate(sizes)]
     features = table.shape[1] - 1
     names = ["penalty", "scale", *(f"bandwidth_{j}" for j in range(features))]
     return Benchmark(
@@ -57,7 +59,7 @@ def make_salsa(table: Array, sizes: Sequence[int], record: str | None = None) ->
 
 
 class Ridge:
-    """Minus the cross-validated mean squared error of the regression on these rows; the last column is the output."""
+    """−log of the cross-validated mean squared error of the regression on these rows; the last column is the output."""
 
     def __init__(self, table: Array) -> None:
         self._x, self._y = np.ascontiguousarray(table[:, :-1]), table[:, -1]
@@ -79,4 +81,4 @@ class Ridge:
             inner[np.diag_indices_from(inner)] += penalty
             weights = cho_solve(cho_factor(inner, lower=True, overwrite_a=True, check_finite=False), self._y[~held])
             error += float(np.square(self._y[held] - kernel[np.ix_(held, ~held)] @ weights).sum())
-        return -error / len(self._y)
+        return -math.log(error / len(self._y))

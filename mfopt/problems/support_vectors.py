@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -64,12 +65,19 @@ class Accuracy:
 
     def __call__(self, x: Array) -> float:
         """At x = (bandwidth, C)."""
+        return float(self.validate(x)["test_score"].mean())
+
+    def validate(self, x: Array) -> dict[str, Any]:
+        """The scores and the fitted models of the folds."""
         from sklearn.exceptions import ConvergenceWarning
-        from sklearn.model_selection import cross_val_score
+        from sklearn.model_selection import cross_validate
         from sklearn.svm import SVC
 
         bandwidth, c = x.tolist()
         model = SVC(C=c, gamma=0.5 / bandwidth**2, max_iter=ITERATIONS)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)  # see ITERATIONS
-            return float(cross_val_score(model, self._features, self._labels, cv=_FOLDS).mean())
+            found: dict[str, Any] = cross_validate(
+                model, self._features, self._labels, cv=_FOLDS, return_estimator=True
+            )
+        return found

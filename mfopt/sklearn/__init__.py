@@ -5,6 +5,7 @@ spaces    what may be given as a space, as an mfopt.Space
 opening   the optimiser, new or from a storage
 levels    the resource, and how much of it each fidelity has
 subsets   nested, stratified parts of the training data
+scales    scores as the optimiser is told them
 rows      evaluations as rows of cv_results_, failed ones included
 """
 

@@ -20,7 +20,9 @@ from mfopt.run.trial import Trial
 from mfopt.sklearn.levels import Levels, make_levels
 from mfopt.sklearn.opening import open_optimizer
 from mfopt.sklearn.rows import Row, Rows, mean_scores
+from mfopt.sklearn.scales import Scale, find_scale
 from mfopt.sklearn.spaces import SearchSpace, make_space
+from mfopt.sklearn.start import own_point
 from mfopt.sklearn.subsets import Splits, Subset
 
 Evaluate = Callable[..., Any]
@@ -45,17 +47,21 @@ class MultiFidelitySearchCV(BaseSearchCV):  # type: ignore[misc]
                   estimator, such as "n_estimators" or "max_iter" ("model__max_iter" in a pipeline)
     levels        how much each fidelity has, the last is the target: parts of the full resource (for a parameter, of
                   the estimator's own value), or amounts. Subsets of rows are nested, and stratified for classes
+    start         whether the estimator's own parameters are the first candidate, with the full resource, so that the
+                  best is no worse than they are; what lies outside of the space is moved to the nearest place in it
     capital       the budget, in evaluations with the full resource; by default 20. A fidelity costs its part of one
     time_limit    seconds, or a string such as "10m", after which no evaluation starts; refit comes after it. Without a
                   capital what an evaluation costs is the time that it takes, which is learnt, and the limit is the
-                  budget; what is left of it in the end goes to the recommended candidate
+                  budget; what is left of it in the end goes to the most promising candidates
     strategy, surrogate, maximiser, storage, study
                   those of mfopt.Optimizer. A study that exists is gone on with, and a larger capital or time limit
                   becomes its own: its evaluations count, but have no rows
     random_state  seed of the search and of the subsets
 
     scoring, cv, n_jobs, refit, error_score, return_train_score, pre_dispatch and verbose are scikit-learn's. n_jobs are
-    the folds that are fitted at once. Of several metrics refit must name the one to be optimised.
+    the folds that are fitted at once. Of several metrics refit must name the one to be optimised. R² and its
+    like, and scikit-learn's losses, are told to the optimiser as −log of what is missing to their bound, and so a study
+    holds them.
 
     cv_results_ has a row per evaluation, with columns fidelity, resource, time (seconds of all folds) and status ("ok"
     or "failed") beside scikit-learn's. best_index_ is the best row with the full resource. A candidate that no fold can
@@ -73,6 +79,7 @@ class MultiFidelitySearchCV(BaseSearchCV):  # type: ignore[misc]
         *,
         resource: str = "n_samples",
         levels: Sequence[float] = (0.1, 0.3, 1.0),
+        start: bool = True,
         capital: float | None = None,
         time_limit: float | str | None = None,
         strategy: Any = "mf-gp-ucb",
@@ -104,6 +111,7 @@ class MultiFidelitySearchCV(BaseSearchCV):  # type: ignore[misc]
         self.space = space
         self.resource = resource
         self.levels = levels
+        self.start = start
         self.capital = capital
         self.time_limit = time_limit
         self.strategy = strategy
@@ -214,21 +222,27 @@ class _Run:
         self._timed = optimizer.fidelities[0].cost is None
         self._clock = search._clock
         self._end = np.inf if limit is None else self._clock() + limit
+        # Other programs read a study, and versions that knew no scales have written it: it holds the scores themselves.
+        stored = search.storage is not None
+        self._scale = Scale() if stored else find_scale(search.estimator, search.scoring, search.refit)
 
     def go(self) -> None:
         """Until the optimiser is done or the time is over; then make sure that the best candidate has a row."""
-        display = Progress() if self._search.verbose > 0 else None
+        display = Progress(unit=self._scale.read) if self._search.verbose > 0 else None
         top = len(self._optimizer.fidelities) - 1
+        if self._search.start:
+            self._begin(top)
         left: list[Trial] = self._optimizer.pending  # of a study that was interrupted
         while self._clock() < self._end and (left or not self._optimizer.done):
             began = self._clock()
             trial = left.pop(0) if left else self._optimizer.ask()
             score = self._score(trial.params, trial.fidelity)
             cost = self._clock() - began if self._timed else None
-            self._optimizer.tell(trial, score, "failed" if score is None else "ok", cost)
+            told = None if score is None else self._scale.tell(score)
+            self._optimizer.tell(trial, told, "failed" if score is None else "ok", cost)
             if display is not None:
                 display.update(self._optimizer, trial)
-        if self._timed and self._clock() < self._end:
+        if self._timed:
             self._use_rest(top)
         if display is not None:
             display.close(self._optimizer)
@@ -240,22 +254,50 @@ class _Run:
         elif not any(row.fidelity == top and self._has(row, best.params) for row in self._search._rows.rows):
             self._score(best.params, top, needed=True)  # it was found before this run began
 
-    def _use_rest(self, top: int) -> None:
-        """Evaluate the recommended candidate with the full resource, in the time that is left.
-
-        The optimiser has ended since an evaluation is expected to take longer than that. It may, as the last one of any
-        search with a time limit, and without it what the last cheap evaluations have shown would be of no use.
-        """
-        if not np.isfinite(self._optimizer.history.y).any():
-            return
-        found = self._optimizer.recommend().params
-        if any(row.fidelity == top and self._has(row, found) for row in self._search._rows.rows):
+    def _begin(self, top: int) -> None:
+        """Evaluate the estimator's own parameters, if nothing was evaluated yet: no search is to end below them."""
+        point = own_point(self._space, self._search.estimator.get_params())
+        begun = len(self._optimizer.history.y) or self._optimizer.pending
+        if point is None or begun or self._clock() >= self._end:
             return
         began = self._clock()
-        score = self._score(found, top)
+        score = self._score(point, top)
         if score is not None:
-            cost = min(self._clock() - began, self._optimizer.remaining)
-            self._optimizer.add(found, top, score, cost)
+            cost = self._clock() - began if self._timed else self._optimizer.costs[top]
+            self._optimizer.add(point, top, self._scale.tell(score), min(cost, self._optimizer.remaining))
+
+    def _use_rest(self, top: int) -> None:
+        """Evaluate the most promising candidates with the full resource, in the time that is left.
+
+        The optimiser has ended since an evaluation is expected to take longer than that. It may, as the last one of any
+        search with a time limit, and without it what the last cheap evaluations have shown would be of no use. A study
+        that has spent its capital before has no such time.
+        """
+        while self._clock() < self._end and self._optimizer.remaining > 0.0:
+            found = self._find_promising(top)
+            if found is None:
+                return
+            began = self._clock()
+            score = self._score(found, top)
+            if score is not None:
+                cost = min(self._clock() - began, self._optimizer.remaining)
+                self._optimizer.add(found, top, self._scale.tell(score), cost)
+
+    def _find_promising(self, top: int) -> dict[str, Any] | None:
+        """The candidate with the best mean of all or, where it is known, of those that are known with less alone."""
+        history = self._optimizer.history
+        if not np.isfinite(history.y).any():
+            return None
+        known = [row for row in self._search._rows.rows if row.fidelity == top]
+        best: dict[str, Any] = self._optimizer.recommend(anywhere=True).params
+        if not any(self._has(row, best) for row in known):
+            return best
+        worked = [params for params, y in zip(history.params, history.y, strict=True) if np.isfinite(y)]
+        others = [params for params in worked if not any(self._has(row, params) for row in known)]
+        if not others:
+            return None
+        means, _ = self._optimizer.predict(others)
+        return others[int(np.argmax(means))]
 
     def _draw(self) -> dict[str, Any]:
         domain = self._space.domain

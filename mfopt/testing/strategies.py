@@ -207,6 +207,8 @@ class StrategyConformance(OnDomains, WithModels):
             went, told, follow = (self._ask_and_tell(one) for one in (before, copy.deepcopy(opt), other))
             assert told == went, f"telling a state must change nothing that is asked later, {went}, got {told}"
             assert follow == went, f"with its state it must ask what it would have asked, {went}, got {follow}"
+            states = [one._session.strategist().tell_state() for one in (before, other)]
+            assert states[0] == states[1], f"and then have the state it would have had, {states[0]}, got {states[1]}"
         assert reopened > 0, "a strategy with a method state must tell its state, got None each time"
 
     def _ask_and_tell(self, opt: Optimizer) -> Trace:

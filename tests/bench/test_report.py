@@ -130,6 +130,16 @@ def test_a_regret_of_zero_stands_on_the_lowest_line():
     figure.canvas.draw()
 
 
+@pytest.mark.parametrize("least", [1e-3, 1e-5, 1e-6, 1e-7, 1e-8])
+def test_the_lowest_line_is_named_however_many_decades_there_are(least):
+    panels, figure = drawn([cell(regret=(100.0, least, 0.0), spent=(5.0, 10.0, 20.0))])
+    (axes,) = panels.values()
+    figure.canvas.draw()
+    labels = [label.get_text() for label in axes.get_yticklabels()]
+    assert labels.count("0") == 1
+    assert labels[0] == "0"
+
+
 def test_nothing_is_drawn_before_the_first_target_query():
     panels, _ = drawn([cell(regret=(1.0,), spent=(40.0,))])
     (axes,) = panels.values()

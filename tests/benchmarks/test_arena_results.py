@@ -76,6 +76,12 @@ def test_infinite_and_tiny_regrets_are_bounded_by_the_largest_of_the_problem():
     assert results.paired_difference({("p", 0): {"a": math.inf, "b": 0.0}}, "a", ["b"]).mean == pytest.approx(8.0)
 
 
+def test_how_small_a_regret_counts_can_be_chosen():
+    assert results.paired_difference({("p", 0): {"a": 0.0, "b": 2.0}}, "a", ["b"], 1e-3).mean == pytest.approx(-3.0)
+    runs = [run("p", name, 0, [best]) for name, best in (("mine", 10.0), ("gp-ei", 8.0), ("gp-ucb", 8.0))]
+    assert "| mine | the better of both | -3.00 ± nan | 1 |" in report.difference_table(runs, ["mine"], 1e-3)
+
+
 def test_a_difference_needs_runs_of_all_methods():
     assert results.paired_difference({("p", 0): {"a": 1.0}}, "a", ["b"]) is None
 

@@ -1,5 +1,7 @@
 """The real experiments against simulated time."""
 
+from dataclasses import replace
+
 import numpy as np
 import real_problems
 from real_problems import Clock, Extrapolated, best_at, make_table
@@ -35,6 +37,13 @@ def test_a_clock_adds_the_methods_own_time_where_time_is_the_cost():
         clock.query(np.array([0.2]), 1)
         assert [best for _, best in clock.curve] == [0.5]  # the best at the target so far
         assert clock.queries == [1, 2]
+
+
+def test_where_errors_are_told_the_curve_keeps_accuracies():
+    clock = Clock(replace(make_problem(cost="reported"), name="cloud"), 100.0, False)
+    told, _ = clock.query(np.array([0.9]), 1)
+    assert told == -np.log(1.0 - 0.9)
+    assert [best for _, best in clock.curve] == [0.9]
 
 
 def test_ours_end_with_their_capital():

@@ -1,7 +1,6 @@
 """MultiFidelitySearchCV beside scikit-learn's own search classes."""
 
 import warnings
-from types import SimpleNamespace
 
 import joblib
 import numpy as np
@@ -109,8 +108,10 @@ def test_rows_of_data_may_be_given_as_numbers():
 
 
 def test_time_is_what_evaluations_cost_where_there_is_a_limit_alone():
-    found = search(capital=None, time_limit="1s").fit(X, Y)
-    assert sum(one.told for one in found.cost_estimates_) == len(found.cv_results_["params"])
+    found = search(start=False, capital=None, time_limit="1s").fit(X, Y)
+    told = sum(one.told for one in found.cost_estimates_)
+    assert told > 0
+    assert (found.cv_results_["fidelity"][told:] == 2).all()  # what was left of the time went to candidates
     fixed = search().fit(X, Y)
     assert [one.cost for one in fixed.cost_estimates_] == [0.1, 0.3, 1.0]
 
@@ -134,16 +135,30 @@ def test_the_clock_of_a_search_is_that_of_its_limit_and_of_its_costs():
     assert 0.4 < min(one.cost for one in found.cost_estimates_) < 2.0
 
 
-def test_the_time_that_is_left_in_the_end_is_for_the_recommended_candidate(monkeypatch):
+def test_the_time_that_is_left_in_the_end_is_for_promising_candidates(monkeypatch):
     asked = []
     ask = mfopt.Optimizer.ask
     monkeypatch.setattr(mfopt.Optimizer, "ask", lambda self: asked.append(ask(self)) or asked[-1])
     monkeypatch.setattr(mfopt.Optimizer, "done", property(lambda self: len(asked) >= 9))  # long before the limit
-    monkeypatch.setattr(mfopt.Optimizer, "recommend", lambda self: SimpleNamespace(params={"C": 7.0}))
-    results = search_by([], 60.0).fit(X, Y).cv_results_
+    ticks = []
+    results = search_by(ticks, 30.0).set_params(start=False).fit(X, Y).cv_results_
     assert 2 in results["fidelity"][:9]  # so that nothing had to be evaluated for want of a value
-    assert len(results["fidelity"]) == 10
-    assert (results["fidelity"][9], results["params"][9]) == (2, {"C": 7.0})
+    assert ticks[-1] > 30.0
+    assert (results["fidelity"][9:] == 2).all()
+    full = [params["C"] for params, m in zip(results["params"], results["fidelity"], strict=True) if m == 2]
+    assert len(full) == len(set(full)) >= 4
+    cheap = results["mean_test_score"][results["fidelity"] == 0]
+    assert np.median(results["mean_test_score"][9:]) > np.median(cheap)
+
+
+def test_a_stored_search_that_has_spent_its_time_has_none_left_for_candidates(tmp_path, monkeypatch):
+    given = {"storage": str(tmp_path / "study.db"), "study": "svc"}
+    first = search_by([], 20.0).set_params(**given).fit(X, Y)
+    for name, value in (("done", True), ("remaining", 0.0)):
+        monkeypatch.setattr(mfopt.Optimizer, name, property(lambda self, value=value: value))
+    again = search_by([], 20.0).set_params(**given).fit(X, Y)
+    assert len(again.cv_results_["params"]) == 1  # the best is scored once more
+    assert again.best_params_ == first.best_params_
 
 
 def test_a_limit_that_is_too_short_still_gives_a_result():
@@ -307,6 +322,13 @@ def test_a_search_in_a_storage_is_resumed(tmp_path):
     assert len(again.cv_results_["params"]) == 1
     assert again.best_params_ == first.best_params_
     assert again.best_score_ == pytest.approx(first.best_score_)
+
+
+def test_a_stored_search_holds_the_scores_themselves(tmp_path):
+    data, values = make_regression(120, 4, random_state=0)
+    given = {"storage": str(tmp_path / "study.db"), "study": "ridge"}
+    found = search(Ridge(), {"alpha": (0.1, 10.0)}, **given).fit(data, values)
+    assert mfopt.Study.open(given["storage"], "ridge").best.y == pytest.approx(found.best_score_)
 
 
 @pytest.mark.parametrize("budget", ["capital", "time_limit"])

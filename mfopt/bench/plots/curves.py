@@ -107,6 +107,8 @@ def draw_panel(axes: Any, own: Sequence[Series], mean: bool, styles: dict[str, t
     axes.set_xlim(0, max((one.capital for one in own), default=1.0))
     if any((np.where(np.isfinite(curve[3]), curve[3], 1.0) <= bottom).any() for curve in curves):
         axes.axhline(bottom, color="black", linewidth=0.6, alpha=0.5)
+        # With many decades not each has a tick, but this one must, or curves seem to end at a small regret.
+        axes.set_yticks([bottom, *(tick for tick in axes.get_yticks() if 3 * bottom < tick <= 2 * top)])
         axes.yaxis.set_major_formatter(_ZeroFormatter(bottom))
     axes.set_xlabel(r"capital $\Lambda\,/\,\lambda_M$")
     axes.grid(alpha=0.25)

@@ -102,7 +102,7 @@ def _draw_step(above: Any, below: Any, step: Step, good: bool) -> None:
     least = r"$\varphi_t = \min_m \varphi^{(m)}_t$"
     above.plot(step.grid, step.phi, color="#117733", linewidth=2.4, alpha=0.75, label=least)
     top = float(np.interp(step.x, step.grid, step.phi))
-    above.plot(step.x, top, "*", color="#cc3311", markersize=13, zorder=6, label=r"$x_t$")
+    above.plot(step.x, top, "*", color="#cc3311", markersize=13, zorder=6, clip_on=False, label=r"$x_t$")
     above.axvline(step.argmax, color="#aa3377", linewidth=1, linestyle=":", label=r"$x_*$")
     if good:
         inside = step.good
@@ -115,6 +115,6 @@ def _draw_step(above: Any, below: Any, step: Step, good: bool) -> None:
     above.set_title(rf"$t = {step.t}$: query at fidelity {step.fidelity + 1}", fontsize=10)
     below.plot(step.grid, step.width, color="#ee7733", linewidth=1.6, label=r"$\beta_t^{1/2}\sigma^{(1)}_{t-1}$")
     below.axhline(step.gamma, color="black", linestyle="--", linewidth=1.1, label=r"$\gamma^{(1)}$")
-    below.plot(step.x, step.width_at_x, "*", color="#cc3311", markersize=10, zorder=6)
+    below.plot(step.x, step.width_at_x, "*", color="#cc3311", markersize=10, zorder=6, clip_on=False)
     below.set_ylim(0, 1.1)
     below.set_xlabel("x")
