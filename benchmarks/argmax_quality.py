@@ -37,19 +37,24 @@ def posterior(seed):
     d, fidelities = int(rng.integers(1, 9)), int(rng.integers(1, 5))
     total = int(np.exp(rng.uniform(np.log(10), np.log(400))))
     ell = np.exp(rng.normal(np.log(0.4 * np.sqrt(d)), 0.5, d))
+    noise = 1e-6 if seed % 2 else 1e-3
+    return d, total, random_bound(rng, ell, d, fidelities, total, noise, lambda n: rng.random((n, d)))
+
+
+def random_bound(rng, ell, d, fidelities, total, noise, sample):
+    """φ of random functions, `total` values of them at points that `sample` draws, with β_t of d parameters."""
     target = random_function(rng, ell, 1.0)
     sizes = np.sort(np.maximum(2, (rng.dirichlet(np.full(fidelities, 2.0)) * total).astype(int)))[::-1]
     surrogate, models, zetas = SE(lengthscale=ell, scale=1.0, mean=0.0), [], []
     for m, n in enumerate(sizes):
         above = fidelities - 1 - m
         error = random_function(rng, ell, 0.2 * above)
-        x = rng.random((n, d))
-        model = surrogate.model(d, 1e-6 if seed % 2 else 1e-3)
-        model.fit(x, target(x) + error(x), rng)
+        u = sample(n)
+        model = surrogate.model(len(ell), noise)
+        model.fit(u, target(u) + error(u), rng)
         models.append(model)
         zetas.append(0.2 * above * float(rng.uniform(0.2, 1.5)))
-    beta = 0.2 * d * np.log(2 * total)
-    return d, total, surrogate.bound(models, beta, zetas)
+    return surrogate.bound(models, 0.2 * d * np.log(2 * total), zetas)
 
 
 def botorch_value(phi, d):

@@ -54,6 +54,7 @@ STEPS: list[tuple[str, ...]] = [
     (SURROGATE,),
     ("promoted",),
     ("hedged",),
+    ("muted",),
 ]
 CAPITALS = (5, 10, 20)  # λ_M at which the regret is read
 FIRST_SEED = 500
@@ -159,7 +160,7 @@ def write_worths(page: Path) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seeds", type=int, default=2, help="runs of each problem (default: %(default)s)")
+    parser.add_argument("--seeds", type=int, default=3, help="runs of each problem (default: %(default)s)")
     parser.add_argument("--problems", type=int, default=12, help="the first ones (default: %(default)s)")
     parser.add_argument("--table", action="store_true", help="run nothing")
     arguments = parser.parse_args()

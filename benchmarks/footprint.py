@@ -5,7 +5,9 @@ from __future__ import annotations
 import resource
 import subprocess
 import sys
+import tempfile
 import time
+from pathlib import Path
 
 import numpy as np
 import timing
@@ -33,9 +35,15 @@ print(seconds[0], min(seconds[1:]))
 IMPORT = "import time; start = time.process_time(); import mfopt; print(time.process_time() - start)"
 
 
-def python(code: str) -> list[float]:
-    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    return [float(word) for word in out.split()]
+def python(code: str, rounds: int = 5) -> list[float]:
+    """The least numbers that a program prints, in so many rounds."""
+    with tempfile.TemporaryDirectory() as folder:
+        command, environment = [sys.executable, "-c", code], timing.compiled(Path(folder))
+        outs = [
+            subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
+            for _ in range(1 + rounds)
+        ]
+    return np.min([[float(word) for word in out.split()] for out in outs[1:]], axis=0).tolist()
 
 
 def resident() -> int:
@@ -76,8 +84,7 @@ def million() -> tuple[float, float, float]:
 
 
 def main() -> None:
-    imports = min(python(IMPORT)[0] for _ in range(5))
-    first, later = np.min([python(FIRST_ASK) for _ in range(5)], axis=0)
+    (imports,), (first, later) = python(IMPORT), python(FIRST_ASK)
     ask, ratio = ten_thousand()
     begin, median, gigabytes = million()
     rows = [

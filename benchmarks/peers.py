@@ -27,6 +27,7 @@ from mfopt_plugins.strategies.gp_ucb import GPUCB
 from mfopt_plugins.strategies.mf_gp_ucb import MFGPUCB
 
 SIZES = (50, 200, 500, 1000, 2000)
+COMPARED = 200  # observations at which means are compared
 LIMIT = 20.0  # seconds
 ASKS, OWN_ASKS = 15, 100  # of peers; mfopt learns again now and then, which its mean is to show
 SHARES = (0.5, 0.3, 0.15, 0.05)  # of the observations, by fidelity
@@ -327,7 +328,30 @@ def table(results: dict[str, dict[str, Figures]], sizes: tuple[int, ...]) -> str
             lines.append(f"| {name} | " + " | ".join(cells) + " |")
         means = ", ".join(f"{timing.readable(f['mean'])} at {n:,}" for n, f in own.items() if f is not None)
         lines += ["", f"mfopt's mean, relearning included: {means}; from 200 on it grows like n^{exponent(own):.2f}."]
-    return "\n".join(lines)
+    return "\n".join([*lines, *compare_means(results)])
+
+
+def compare_means(results: dict[str, dict[str, Figures]]) -> list[str]:
+    """How many times longer than mfopt's the means of the peers are at COMPARED observations, by mfopt's problem."""
+    lines = [
+        "",
+        f"By means with learning, at {COMPARED} observations:",
+        "",
+        "| | mfopt | how many times longer |",
+        "|---|---|---|",
+    ]
+    for problem in (MULTI, SINGLE):
+        own = results.get(problem, {}).get("mfopt", {}).get(COMPARED)
+        if own is None:
+            continue
+        peers = {
+            name: figures[COMPARED]["mean"] / own["mean"]
+            for name, figures in (results.get(MULTI, {}) | results.get(SINGLE, {})).items()
+            if not name.startswith("mfopt") and figures.get(COMPARED) is not None
+        }
+        times = ", ".join(f"{name} {ratio:.3g} ×" for name, ratio in peers.items())
+        lines.append(f"| {problem} | {timing.readable(own['mean'])} | {times} |")
+    return lines
 
 
 def plot(results: dict[str, dict[str, Figures]]) -> None:

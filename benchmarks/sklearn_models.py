@@ -7,7 +7,8 @@ The clock of every method is the CPU time of the process (one thread), the optim
 programs do not matter. No evaluation starts after the limit; refitting the best candidate is not counted. For one seed
 all methods have the same training, test and validation rows. The score is the accuracy, for regressions R².
 
-mfopt       MultiFidelitySearchCV as it comes, with a time limit and the levels of the case
+mfopt       MultiFidelitySearchCV with a time limit and the levels of the case, otherwise as it comes, but for
+            start=False: the others do not know the estimator's own parameters either
 random      the candidates of RandomizedSearchCV, as many as there is time for
 halving     HalvingRandomSearchCV over the same levels from 27 candidates on, again with new ones until the time is
             over; a rung that has begun is completed
@@ -34,6 +35,7 @@ from arena import results  # first: it limits the threads
 
 import numpy as np  # isort: skip
 from arena.peers import from_skopt, skopt_dimension, suggest  # isort: skip
+from resumable import complete, parse_seeds, plan  # isort: skip
 from sklearn.base import clone  # isort: skip
 from sklearn.model_selection import ParameterSampler, cross_val_score  # isort: skip
 from sklearn_cases import CASES, Case, split  # isort: skip
@@ -101,7 +103,7 @@ def ours(task: Task) -> Found:
     case = task.case
     search = _ByCPUTime(
         case.make(), case.space, resource=case.resource, levels=case.levels, time_limit=task.limit, cv=FOLDS,
-        random_state=task.seed,
+        random_state=task.seed, start=False,
     )  # fmt: skip
     search.refit = False  # it would count
     results = search.fit(task.x, task.y).cv_results_
@@ -239,30 +241,21 @@ def _code(method: str) -> str:
 
 def run(arguments: argparse.Namespace) -> None:
     """Every run that is not recorded yet, seed by seed, until the minutes are over."""
-    wanted = [
-        (name, method, seed)
-        for seed in _parse_seeds(arguments.seeds)
-        for name in arguments.cases
-        for method in arguments.methods
-    ]
-    done = {(one["case"], one["method"], one["seed"], one["limit"]) for one in results.load(arguments.out)}
-    left = [one for one in wanted if (*one, arguments.limit) not in done]
-    for method in dict.fromkeys(one[1] for one in left):  # imports and first calls are nobody's time
-        carry_out(left[0][0], method, 0, 0.5)
-    began = time.monotonic()
-    for k, one in enumerate(left):
-        if time.monotonic() - began > 60 * arguments.minutes:
-            print(f"{len(left) - k} of {len(wanted)} runs are left: the same command goes on", file=sys.stderr)
-            return
-        found = carry_out(*one, arguments.limit)
-        results.append(arguments.out, found)
-        figures = f"test {found['test']:.4f}, validation {found['validation']:.4f}, {found['evaluations']}"
-        print(f"{len(wanted) - len(left) + k + 1}/{len(wanted)} {' '.join(map(str, one))}: {figures}", flush=True)
+    limit = arguments.limit
+    runs = [one for one in results.load(arguments.out) if one["limit"] == limit]
+    complete(
+        plan(arguments.cases, arguments.methods, arguments.seeds),
+        {(one["case"], one["method"], one["seed"]) for one in runs},
+        carry_out=lambda cell: carry_out(*cell, limit),
+        warm_up=lambda case, method: carry_out(case, method, 0, 0.5),
+        describe=_describe,
+        out=arguments.out,
+        minutes=arguments.minutes,
+    )
 
 
-def _parse_seeds(text: str) -> list[int]:
-    first, _, last = text.partition("-")
-    return list(range(int(first), int(last or first) + 1))
+def _describe(found: dict[str, Any]) -> str:
+    return f"test {found['test']:.4f}, validation {found['validation']:.4f}, {found['evaluations']}"
 
 
 # ------------------------------------------------------------------------------------------------------ report
@@ -271,7 +264,7 @@ def _parse_seeds(text: str) -> list[int]:
 def report(arguments: argparse.Namespace) -> None:
     """Print the table; with --docs write it and the picture there."""
     runs = [one for one in results.load(arguments.out) if one["limit"] == arguments.limit]
-    runs = [one for one in runs if one["seed"] in _parse_seeds(arguments.seeds)]
+    runs = [one for one in runs if one["seed"] in parse_seeds(arguments.seeds)]
     scores = {
         name: {m: [one["test"] for one in runs if (one["case"], one["method"]) == (name, m)] for m in METHODS}
         for name in CASES

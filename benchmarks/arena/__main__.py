@@ -33,7 +33,8 @@ def main() -> None:
     else:
         runs = _select(results.load(arguments.into), arguments.methods, arguments.code or code_digest())
         found = {group: [run for run in runs if run["problem"] in names] for group, names in chosen.items()}
-        print("\n".join(report.write({group: own for group, own in found.items() if own}, arguments.methods)))
+        made = {group: own for group, own in found.items() if own}
+        print("\n".join(report.write(made, arguments.methods, arguments.resolved)))
 
 
 def _parse() -> argparse.Namespace:
@@ -48,6 +49,12 @@ def _parse() -> argparse.Namespace:
     parser.add_argument("--capital", type=float, default=50.0, help="in units of the target's cost")
     parser.add_argument("--into", type=Path, default=Path("results/arena.jsonl"))
     parser.add_argument("--jobs", type=int, default=1, help="so many processes")
+    parser.add_argument(
+        "--resolved",
+        type=float,
+        default=results.RESOLVED,
+        help="of a problem's largest regret: smaller ones count as that",
+    )
     parser.add_argument("--code", help="a label for the code of mfopt; by default a digest of it")
     return parser.parse_args()
 

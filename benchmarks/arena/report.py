@@ -13,13 +13,14 @@ from arena.results import Run
 BASELINES = ("gp-ucb", "gp-ei")
 
 
-def write(groups: dict[str, list[Run]], methods: Sequence[str]) -> list[str]:
+def write(groups: dict[str, list[Run]], methods: Sequence[str], resolved: float = results.RESOLVED) -> list[str]:
     """Ranks and differences for each group and for all of them together, then the regrets of every problem."""
     everything = [run for runs in groups.values() for run in runs]
     parts = {**groups, "all groups": everything} if len(groups) > 1 else groups
     lines: list[str] = []
     for name, runs in parts.items():
-        lines += [*_heading(name, runs), "", *rank_table(runs, methods), "", *difference_table(runs, methods), ""]
+        differences = difference_table(runs, methods, resolved)
+        lines += [*_heading(name, runs), "", *rank_table(runs, methods), "", *differences, ""]
     for name, runs in groups.items():
         lines += [f"### Regret: {name}", "", *regret_table(runs, methods, results.regret), ""]
         advised = [method for method in methods if any(run["recommended"] for run in _of(runs, method))]
@@ -62,7 +63,7 @@ def _bold_best(ranks: dict[str, float], method: str) -> str:
     return f"**{text}**" if ranks[method] == min(ranks.values()) else text
 
 
-def difference_table(runs: Sequence[Run], methods: Sequence[str]) -> list[str]:
+def difference_table(runs: Sequence[Run], methods: Sequence[str], resolved: float = results.RESOLVED) -> list[str]:
     """Every method against each baseline and against the better of them in each problem."""
     rows = {mark: results.regrets(runs, mark) for mark in MARKS}
     shown = [mark for mark in MARKS if rows[mark]]
@@ -70,7 +71,7 @@ def difference_table(runs: Sequence[Run], methods: Sequence[str]) -> list[str]:
     lines = [_row("method", head, *(f"{mark:g} λ_M" for mark in shown), "problems"), _rule(len(shown) + 3)]
     for method in methods:
         for title, rivals in (*((one, (one,)) for one in BASELINES), ("the better of both", BASELINES)):
-            found = [results.paired_difference(rows[mark], method, rivals) for mark in shown]
+            found = [results.paired_difference(rows[mark], method, rivals, resolved) for mark in shown]
             if method not in rivals and any(found):
                 cells = ["–" if one is None else f"{one.mean:+.2f} ± {one.error:.2f}" for one in found]
                 count = max(one.problems for one in found if one)

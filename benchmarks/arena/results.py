@@ -10,7 +10,7 @@ from typing import NamedTuple, TypedDict
 
 import numpy as np
 
-RESOLVED = 1e-8  # of the largest regret in a problem; smaller ones count as that
+RESOLVED = 1e-8  # of the largest regret in a problem; smaller ones count as that in differences
 Rows = Mapping[tuple[str, int], Mapping[str, float]]  # by problem and seed: a figure of each method
 
 
@@ -103,19 +103,19 @@ class Difference(NamedTuple):
     problems: int
 
 
-def paired_difference(rows: Rows, method: str, rivals: Sequence[str]) -> Difference | None:
+def paired_difference(rows: Rows, method: str, rivals: Sequence[str], resolved: float = RESOLVED) -> Difference | None:
     """log₁₀ of the regret of `method` over that of the best of `rivals`; None where no problem has runs of all.
 
     Problems are the units: logarithms are averaged over the seeds of a problem first, and the rival is the one that is
-    best on this average. An infinite regret counts as the largest finite one of the problem, and one below RESOLVED of
-    that as RESOLVED of it.
+    best on this average. An infinite regret counts as the largest finite one of the problem, and one below `resolved`
+    of that as `resolved` of it.
     """
     differences = []
     for problem in dict.fromkeys(problem for problem, _ in rows):
         own = [row for (name, _), row in rows.items() if name == problem and {method, *rivals} <= set(row)]
         if own:
             values = np.array([[row[name] for name in (method, *rivals)] for row in own])
-            mine, *theirs = _logarithms(values).mean(axis=0)
+            mine, *theirs = _logarithms(values, resolved).mean(axis=0)
             differences.append(mine - min(theirs))
     if not differences:
         return None
@@ -124,9 +124,9 @@ def paired_difference(rows: Rows, method: str, rivals: Sequence[str]) -> Differe
     return Difference(float(np.mean(differences)), error, n)
 
 
-def _logarithms(values: np.ndarray) -> np.ndarray:
+def _logarithms(values: np.ndarray, resolved: float) -> np.ndarray:
     finite = values[np.isfinite(values)]
     largest = finite.max() if finite.size else 0.0
     if largest == 0.0:  # all of them are at the optimum, or have no target value yet
-        return np.where(np.isfinite(values), np.log10(RESOLVED), 0.0)
-    return np.log10(np.clip(values / largest, RESOLVED, 1.0))
+        return np.where(np.isfinite(values), np.log10(resolved), 0.0)
+    return np.log10(np.clip(values / largest, resolved, 1.0))
