@@ -268,7 +268,8 @@ class Strategist(Accountable):
         """Whether a state after the event of this number would save an ask."""
         if not isinstance(self.strategy, KeepsState):
             return False
-        return any(isinstance(step.shown, View) for step in self._queue if step.number <= number)
+        with self._lock.held:
+            return any(isinstance(step.shown, View) for step in self._queue if step.number <= number)
 
     def skip(self, number: int, state: str) -> int:
         """Show the strategy the records up to the event of this number, then hand it the state that it had after it.

@@ -8,6 +8,7 @@ import signal
 import sys
 import threading
 import warnings
+from collections import deque
 from contextlib import suppress
 
 import numpy as np
@@ -16,6 +17,7 @@ import pytest
 from mfopt import Exhausted, FiniteSet, InputError, Optimizer, PluginError, Study
 from mfopt.protocols import Suggestion
 from mfopt.run.history import History
+from mfopt.run.session import replay
 from tests.storage.studies import BOX, state
 
 FULL = os.environ.get("MFOPT_FAULTS") == "full"
@@ -190,6 +192,26 @@ def test_what_is_pending_is_counted_while_another_thread_asks():
         look(opt)
         meanwhile.threads[-1].join()
     assert len(opt.pending) == 5
+
+
+def test_a_state_to_skip_asks_with_is_looked_for_while_another_thread_tells():
+    opt = Optimizer(BOX, (1.0, 10.0), rng=0)
+    opt.add([[0.1, 0.2], [0.6, 0.7], [0.3, 0.3]], [0, 1, 1], [1.0, 2.0, 1.5])
+    strategist = opt._session.setup.start_strategist(copies=True)
+    steps = replay(opt._session.setup, opt._session.log.read_again())[1]
+    meanwhile = Meanwhile(lambda: strategist.queue(steps[2]))
+
+    class Queue(deque):
+        def __iter__(self):
+            for step in super().__iter__():
+                meanwhile()
+                yield step
+
+    strategist._queue = Queue(steps[:2])
+    meanwhile.armed = True
+    assert not strategist.can_skip(3)
+    meanwhile.threads[-1].join()
+    assert strategist.behind == 3
 
 
 def test_data_added_by_other_threads_never_overdraw_the_capital(place, often):
