@@ -208,7 +208,7 @@ def regrets(one: Problem, options: dict[str, object], surrogate: str | None, see
     )
     functions = [lambda x, f=f: float(f(x[None])[0]) for f in one.functions]
     mfopt.loop.run(optimizer, functions, progress=False)
-    capital, regret = mfopt.regret.simple_regret(optimizer.history, one.optimum)
+    capital, regret = mfopt.regret.simple_regret(optimizer.history, one.optimum, function=functions[-1])
     reached = np.searchsorted(capital, np.array(CAPITALS) * price * (1 + 1e-9), side="right") - 1
     return [float(regret[i]) / one.scale if i >= 0 else np.inf for i in reached]
 

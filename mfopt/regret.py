@@ -19,6 +19,8 @@ from mfopt.checks import direction_sign
 from mfopt.errors import InputError
 from mfopt.protocols import Array, BoolArray
 
+ROUNDED = 1e-6  # of an optimum, or absolutely, by which values may pass it: one is often known to so many digits
+
 Curve = tuple[Array, Array]  # (capital, regret), as simple_regret gives it
 Target: TypeAlias = Callable[[Any], Any]  # f⁽ᴹ⁾ without noise, of one point: an array, or params
 
@@ -53,7 +55,8 @@ def simple_regret(
     which is wrong for a run that never reached its target.
 
     `function` is f⁽ᴹ⁾ without noise, of one point as in mfopt.maximize: f at the points queried counts, not the values
-    told. Without it the values are taken for f, which is refused where two of them differ at one point.
+    told. Without it the values are taken for f, which is refused where the optimiser was told that they are noisy, where
+    two of them differ at one point, and where one passes the optimum.
     """
     capital, gap, counts = _target_gaps(history, optimum, direction, target, function)
     return capital, np.minimum.accumulate(np.where(counts, gap, np.inf))
@@ -171,13 +174,22 @@ def _target_gaps(
         given = getattr(history, "arguments", points)
         y = y.copy()
         y[counts] = [float(function(x)) for x, counted in zip(given, counts.tolist(), strict=True) if counted]
-    elif points is not None and not noisy:
-        _require_noiseless(np.asarray(points)[counts], y[counts])
     gap = optimum - y if sign > 0.0 else y - optimum
+    if function is None and not noisy:
+        _require_no_noise(getattr(history, "noises", ())[target : target + 1])
+        if points is not None:
+            _require_one_value(np.asarray(points)[counts], y[counts])
+        _require_no_better(gap[counts], optimum)
     return capital, np.where(counts, gap, np.inf), counts
 
 
-def _require_noiseless(x: Array, y: Array) -> None:
+def _require_no_noise(noises: Sequence[float | None]) -> None:
+    """Refuse values that are known to be noisy: the optimiser was given their variance."""
+    if any(noises):
+        raise InputError(f"function must be given where target values are noisy, got a noise of {noises[0]}")
+
+
+def _require_one_value(x: Array, y: Array) -> None:
     """Refuse values that are noisy beyond doubt: two of one point differ."""
     first: dict[bytes, float] = {}
     for point, value in zip(x, y.tolist(), strict=True):
@@ -187,6 +199,16 @@ def _require_noiseless(x: Array, y: Array) -> None:
                 f"function must be given where target values are noisy, got the values {before} and {value} "
                 f"at {point.tolist()}"
             )
+
+
+def _require_no_better(gaps: Array, optimum: float) -> None:
+    """Refuse values that pass the optimum, by more than it may have been rounded: it is none, or they are noisy."""
+    beyond = -float(gaps.min(initial=0.0))
+    if beyond > ROUNDED * max(abs(optimum), 1.0):
+        raise InputError(
+            f"optimum must not be passed by values, or function be given where they are noisy, got the optimum "
+            f"{optimum} and a value {beyond:.6g} beyond it"
+        )
 
 
 def _as_mask(inside: BoolArray | None, counts: BoolArray) -> BoolArray:

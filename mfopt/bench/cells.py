@@ -21,7 +21,7 @@ from mfopt.loop import Status
 from mfopt.loop import run as run_loop
 from mfopt.optimizer import Optimizer
 from mfopt.registry import plugins
-from mfopt.regret import simple_regret
+from mfopt.regret import best_observed, simple_regret
 from mfopt.run.trial import Trial
 
 Report = Callable[[float], None]
@@ -105,8 +105,12 @@ def run_cell(
         seconds = time.process_time() - start
         return Cell(task, label, "failed", seconds, limit, error=_trace(error))
     target = len(problem.costs) - 1
-    exact = problem.functions[target] if problem.cost is None else None  # real values are what they are
-    capital, regret = simple_regret(optimizer.history, problem.optimum, target=target, function=exact)
+    if problem.cost is None:
+        exact = problem.functions[target]
+        capital, regret = simple_regret(optimizer.history, problem.optimum, target=target, function=exact)
+    else:  # real values are what they are
+        capital, best = best_observed(optimizer.history, target=target)
+        regret = problem.optimum - best
     fell = regret < np.append(np.inf, regret[:-1])
     fell[-1:] |= np.isfinite(regret[-1:])  # the end of the curve
     steps = np.flatnonzero(fell)

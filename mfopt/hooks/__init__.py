@@ -6,7 +6,7 @@ sides. docs/write-a-plugin.md lists all of them from these files. The names are 
 
     of a domain        HasBlocks, SnapsPoints, NamesValues, NamesArguments
     of a surrogate     TiesScales, VariesLearning, FusesBounds, SharesKernel, SoftensValues
-    of a surrogate     CouplesFidelities, ModelsJointly, UsesThreads
+    of a surrogate     CouplesFidelities, ModelsJointly, UsesThreads, TellsLearnt
     of a model         CalibratesFidelities, TellsFactors, DoubtsFit, FusesImprovement, KeepsFit
     of an acquisition  HasPieces, KeepsRecurring, CountsRows, FindsArgmax; `with_defaults` adds what is missing
     of a strategy      KnowsExhaustion, PredictsValues, KeepsState, FollowsTheorem, PrefersSurrogate
@@ -65,6 +65,7 @@ from mfopt.hooks.surrogates import (
     SharesKernel,
     Softening,
     SoftensValues,
+    TellsLearnt,
     TiesScales,
     UsesThreads,
     VariesLearning,
@@ -108,6 +109,7 @@ __all__ = [
     "Softening",
     "SoftensValues",
     "TellsFactors",
+    "TellsLearnt",
     "TellsKind",
     "TiesScales",
     "TurnsSign",

@@ -85,6 +85,18 @@ def vary_learning(
 
 
 @runtime_checkable
+class TellsLearnt(Protocol):
+    """A surrogate that tells which hyper-parameters of its prior are learnt.
+
+    The theorems are about a prior that is known: mf-gp-ucb and gp-ucb name one in theory mode only where none is learnt.
+    """
+
+    @property
+    def learnt(self) -> Sequence[str]:
+        """The names of those that are learnt from values; none where the whole prior was given."""
+
+
+@runtime_checkable
 class FusesBounds(Protocol):
     """φ = min_m φ_m of eq. (mfgpucbDefn) over several models in one go, for speed.
 

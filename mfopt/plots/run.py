@@ -10,7 +10,7 @@ import numpy as np
 from mfopt.optimizer import Optimizer
 from mfopt.plots.axis import Axis
 from mfopt.protocols import Array
-from mfopt.regret import best_observed, simple_regret
+from mfopt.regret import best_observed
 
 COLOURS = ("#4477aa", "#ccbb44", "#66ccee", "#228833", "#aa3377")  # cheap fidelities, cheapest first
 TARGET = "#ee6677"
@@ -109,16 +109,14 @@ def draw_progress(axes: Any, optimizer: Optimizer, optimum: float | None) -> Non
     Noisy values are not f, so they show no regret: the optimum is a line then.
     """
     history, recommended = optimizer.history, optimizer.recommend_if_noisy()
+    target = len(optimizer.fidelities) - 1
+    capital, best = best_observed(history, optimizer.direction, target)
     if optimum is not None and recommended is None:
-        capital, regret = simple_regret(
-            history, optimum, direction=optimizer.direction, target=len(optimizer.fidelities) - 1
-        )
+        regret = optimum - best if optimizer.direction == "maximize" else best - optimum
         axes.step(capital, np.maximum(regret, 1e-16), where="post", color=TARGET)
         axes.set_yscale("log")
         axes.set_ylabel("simple regret S(Λ)")
     else:
-        target = len(optimizer.fidelities) - 1
-        capital, best = best_observed(history, optimizer.direction, target)
         usable = (history.fidelity == target) & (history.status == "ok")
         axes.plot(capital[usable], history.y[usable], ".", color=TARGET, alpha=0.4, label="target values")
         axes.step(capital, best, where="post", color=TARGET, label="best observed value")

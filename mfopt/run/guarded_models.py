@@ -31,6 +31,7 @@ from mfopt.hooks import (
     Softening,
     SoftensValues,
     TellsFactors,
+    TellsLearnt,
     TiesScales,
     UsesThreads,
     VariesLearning,
@@ -278,6 +279,12 @@ class _Threaded(_Guarded):
         return guard_surrogate(other, self._culprit, self._caller)
 
 
+class _Learning(_Guarded):
+    @property
+    def learnt(self) -> Sequence[str]:
+        return self._culprit.call("learnt", lambda: tuple(self._inner.learnt))
+
+
 class _Fused(_Guarded):
     def bound(self, models: Sequence[Model], beta: float, zetas: Sequence[float]) -> FullAcquisition:
         inner = [model._inner if isinstance(model, GuardedModel) else model for model in models]
@@ -346,6 +353,7 @@ _ABILITIES = (
     (TiesScales, _Tied),
     (VariesLearning, _Varied),
     (UsesThreads, _Threaded),
+    (TellsLearnt, _Learning),
     (FusesBounds, _Fused),
     (CouplesFidelities, _Coupled),
     (ModelsJointly, _Joint),

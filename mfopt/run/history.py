@@ -35,6 +35,7 @@ class History:
 
     `name_values` makes {name: native value} from a point in user units; without it the values are the floats of x.
     `named`: functions of these points are given that, not x.
+    `noises`: by fidelity, the variance of its noise where it was given.
     """
 
     def __init__(
@@ -42,10 +43,12 @@ class History:
         names: tuple[str, ...],
         name_values: Callable[[Array], dict[str, Any]] | None = None,
         named: bool = False,
+        noises: Sequence[float | None] = (),
     ) -> None:
         self._names = names
         self._name_values = name_values
         self._named = named
+        self._noises = tuple(noises)
         self._n = 0
         self._x = np.empty((16, len(names)))
         self._rows = np.empty(16, dtype=_COLUMNS)
@@ -66,6 +69,7 @@ class History:
         """The rows that there are now: its columns stay of one length, whatever other threads tell meanwhile."""
         kept = History.__new__(History)
         kept._names, kept._n, kept._name_values, kept._named = self._names, self._n, self._name_values, self._named
+        kept._noises = self._noises
         kept._x, kept._rows = self._x, self._rows  # with at least as many rows, of which the first never change
         return kept
 
@@ -76,6 +80,11 @@ class History:
     def names(self) -> tuple[str, ...]:
         """Names of the coordinates of x."""
         return self._names
+
+    @property
+    def noises(self) -> tuple[float | None, ...]:
+        """The variance of the noise of each fidelity as it was given; None where it was not."""
+        return self._noises
 
     @property
     def x(self) -> Array:

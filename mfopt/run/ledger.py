@@ -43,7 +43,8 @@ class Ledger:
         self._seed = seed
         self.capital = Capital(capital, self.prices.costs)
         self._params_of = namer_of(domain)
-        self.history = History(domain.names, self._params_of, takes_params(domain))
+        noises = [one.noise for one in fidelities]
+        self.history = History(domain.names, self._params_of, takes_params(domain), noises)
         self.best: Best | None = None
         self.next_id = 0
         self.exhausted: Exhausted | None = None  # what the strategy last said, until something new is told

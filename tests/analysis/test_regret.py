@@ -69,6 +69,26 @@ def noisy():
     return told
 
 
+@pytest.mark.parametrize("regret", [simple_regret, cumulative_regret])
+def test_values_that_are_told_to_be_noisy_are_not_taken_for_f(regret):
+    opt = mfopt.Optimizer([(0.0, 1.0)], [1.0, 5.0], noise=[None, 0.25], strategy="random", rng=0)
+    opt.add([[0.1], [0.4]], 1, [0.2, 0.3])
+    with pytest.raises(InputError, match=r"function must be given where target values are noisy, got a noise of 0\.25"):
+        regret(opt.history.snapshot(), 1.0)
+    assert regret(opt.history, 1.0, target=0)[1].shape == (2,), "of the other fidelity nothing is known"
+    assert regret(opt.history, 1.0, function=lambda x: float(x[0]))[1].tolist()[0] == pytest.approx(0.9)
+    assert best_observed(opt.history)[1].tolist() == [0.2, 0.3]
+
+
+def test_values_beyond_the_optimum_are_noisy_or_it_is_none():
+    with pytest.raises(InputError, match=r"optimum must not be passed by values.*got the optimum 3\.0 and a value 0\.4"):
+        simple_regret(history([1, 1], [2.0, 3.4], [1, 1]), 3.0)
+    with pytest.raises(InputError, match="optimum must not be passed"):
+        cumulative_regret(history([1], [2.9], [1]), 3.0, "minimize")
+    rounded = simple_regret(history([1], [3.0 + 1e-9], [1]), 3.0)[1]
+    assert rounded.tolist() == pytest.approx([0.0], abs=2e-9)
+
+
 def test_noisy_values_are_not_taken_for_f():
     with pytest.raises(
         InputError, match=r"function must be given where target values are noisy, got the values 3\.4 and"

@@ -113,6 +113,33 @@ def test_a_guarantee_is_spoken_of_in_theory_mode_only(mode):
         assert text.splitlines()[-1] == "guarantee of Theorem (discreteThm): no value contradicts the zetas given"
 
 
+GIVEN = SE(lengthscale=0.3, scale=1.0, mean=0.0)
+FINITE = mfopt.FiniteSet(np.linspace(0, 1, 20)[:, None])
+MIXED = mfopt.Space({"x": (0.0, 1.0), "k": mfopt.Integer(1, 3)})
+
+
+@pytest.mark.parametrize(
+    ("domain", "surrogate", "noise", "options", "theorem"),
+    [
+        (FINITE, GIVEN, 0.01, {}, "Theorem (discreteThm)"),
+        ([(0.0, 1.0)], GIVEN, 0.01, {}, "Theorem (compactThm)"),
+        (FINITE, SE(lengthscale=0.3, scale=1.0), 0.01, {}, None),
+        (FINITE, "se", 0.01, {}, None),
+        (FINITE, "ar1", 0.01, {}, None),
+        (FINITE, GIVEN, None, {}, None),
+        (FINITE, GIVEN, 0.01, {"initial_capital": 20.0}, None),
+        (MIXED, GIVEN, 0.01, {}, None),
+    ],
+    ids=["finite", "box", "mean learnt", "all learnt", "says nothing", "noise learnt", "initial design", "mixed"],
+)
+def test_a_guarantee_needs_what_the_theorems_assume(domain, surrogate, noise, options, theorem):
+    method = MFGPUCB("theory", zetas=[0.1], xi=1.0, a=1.0, b=1.0, **options)
+    optimizer = mfopt.Optimizer(domain, [1.0, 5.0], noise=noise, strategy=method, surrogate=surrogate, rng=0)
+    optimizer.tell(optimizer.ask(), 0.0)
+    assert report(optimizer).theorem == theorem
+    assert ("guarantee" in str(report(optimizer))) == (theorem is not None)
+
+
 def test_a_run_with_values_of_one_fidelity_only_says_nothing_about_sets():
     found = report(told([(0.5, 0, 1.0), (0.2, 0, 0.3)]))
     assert found.sets is None

@@ -14,8 +14,8 @@ class MFNaive(NaiveStrategy):
     """GP-UCB at the first fidelity for min(Λ/(2λ₁), limit) queries, then the target in decreasing order of f⁽¹⁾.
 
     The paper prints max(Λ/(2λ₁), 500); _naive explains why the minimum is meant. GP-UCB begins with those points of
-    the initial design that mf-gp-ucb has at the first fidelity too; the part at the second is left out, since this
-    method models the first alone.
+    the initial design that mf-gp-ucb has at the first fidelity too, but with half of its queries at most, or nothing
+    would be left to choose where λ₁ is small. The part at the second is left out: this method models the first alone.
 
     It is stuck at the maximum of f⁽¹⁾, so it is no choice where that lies elsewhere than the target's.
 
@@ -37,4 +37,5 @@ class MFNaive(NaiveStrategy):
         size = None if problem.domain.points is None else len(problem.domain.points)
         capital = self._manner.choose_initial_capital(None, problem)
         counts = initial_counts(problem.costs, problem.capital, capital, len(blocks_of(problem.domain)), size)
-        return GPUCB(self.mode, initial_capital=counts[0] * problem.costs[0], beta_factor=self._beta_factor)
+        design = min(counts[0], (self._budget + 1) // 2)
+        return GPUCB(self.mode, initial_capital=design * problem.costs[0], beta_factor=self._beta_factor)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         ModelsJointly,
         SharesKernel,
         SoftensValues,
+        TellsLearnt,
         TiesScales,
         VariesLearning,
     )
@@ -35,5 +36,6 @@ if TYPE_CHECKING:
     _share_a_kernel: tuple[SharesKernel, ...] = (SE(), Matern(), SEPython())
     _soften_values: tuple[SoftensValues, ...] = (SE(), Matern(), SEPython())
     _tie_scales: tuple[TiesScales, ...] = (SE(), Matern(), SEPython(), AR1())
+    _tell_learnt: tuple[TellsLearnt, ...] = (SE(), Matern(), SEPython())
     _vary_learning: tuple[VariesLearning, ...] = (SE(), Matern(), SEPython())
     _describe_options: tuple[DescribesOptions, ...] = (SE(), Matern(), SEPython())

@@ -62,6 +62,11 @@ class KernelSurrogate(ABC, Generic[Process]):
         other._given = self._given.vary(isotropic, learning)
         return other
 
+    @property
+    def learnt(self) -> tuple[str, ...]:
+        """The hyper-parameters that are learnt, by their names."""
+        return self._given.learnt
+
     def options(self) -> Mapping[str, Any]:
         """The arguments of the constructor, for studies."""
         return self._given.options()

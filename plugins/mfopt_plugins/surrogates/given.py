@@ -78,6 +78,12 @@ class Given:
         # All length-scales are given, so none is learnt for a group: those of a group may differ.
         return replace(self, lengthscale=one_each.copy(), groups=tuple(range(dim)), isotropic=False)
 
+    @property
+    def learnt(self) -> tuple[str, ...]:
+        """The names of those that are not given."""
+        values = {"lengthscale": self.lengthscale, "scale": self.scale, "mean": self.mean}
+        return tuple(name for name, value in values.items() if value is None)
+
     def options(self) -> dict[str, Any]:
         """The arguments of `check` that give the same, as plain values."""
         lengthscale = None if self.lengthscale is None else self.lengthscale.tolist()

@@ -77,6 +77,13 @@ def test_a_first_fidelity_that_always_fails_leaves_random_target_queries():
     assert opt.best is not None
 
 
+@pytest.mark.parametrize("mode", ["practical", "paper"])
+def test_mf_naive_chooses_half_of_its_cheap_queries_at_least(mode):
+    opt = optimizer(MFNaive(limit=30, mode=mode), costs=[1.0, 1000.0], capital=5000.0)
+    design = [trial.reason.kind == "initial design" for trial in run(opt, [low, high]) if trial.fidelity == 0]
+    assert design == [True] * 15 + [False] * 15
+
+
 def test_with_one_fidelity_mf_naive_is_gp_ucb():
     traces = [trace(run(optimizer(name, costs=[1.0], capital=20.0), [high])) for name in ("mf-naive", "gp-ucb")]
     assert np.array_equal(*traces)

@@ -14,11 +14,19 @@ HOOKS = {
     hooks.ModelsJointly,
     hooks.SharesKernel,
     hooks.SoftensValues,
+    hooks.TellsLearnt,
     hooks.TiesScales,
     hooks.UsesThreads,
     hooks.VariesLearning,
 }
-ONE_KERNEL = {hooks.CouplesFidelities, hooks.SharesKernel, hooks.SoftensValues, hooks.TiesScales, hooks.VariesLearning}
+ONE_KERNEL = {
+    hooks.CouplesFidelities,
+    hooks.SharesKernel,
+    hooks.SoftensValues,
+    hooks.TellsLearnt,
+    hooks.TiesScales,
+    hooks.VariesLearning,
+}
 
 
 @pytest.mark.parametrize(

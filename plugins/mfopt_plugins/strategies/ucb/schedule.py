@@ -18,6 +18,7 @@ import numpy as np
 
 from mfopt import theory
 from mfopt.errors import InputError
+from mfopt.hooks import TellsLearnt, blocks_of
 from mfopt.protocols import Array, Domain, Problem, Query
 from mfopt_plugins.method.kept import Kept, fields, flag, many, number
 from mfopt_plugins.method.observations import Observations
@@ -140,10 +141,20 @@ class Constants:
         return cls(delta, xi or 1.0, a or 1.0, b or 1.0)
 
 
-class Theory(Schedule):
-    """The theorems' choices; X is finite, or [0, 1]^d."""
+def _meets_assumptions(problem: Problem, used: Sequence[int]) -> bool:
+    """Whether the problem is one of the theorems: prior and noise known, X finite or without discrete parameters."""
+    priors = (problem.surrogates[m] for m in used)
+    given = all(isinstance(prior, TellsLearnt) and not prior.learnt for prior in priors)
+    known = all(problem.noises[m] is not None for m in used)
+    mixed = problem.domain.points is None and any(block.levels is not None for block in blocks_of(problem.domain))
+    return given and known and not mixed
 
-    def __init__(self, given: Given, domain: Domain, constants: Constants) -> None:
+
+class Theory(Schedule):
+    """The theorems' choices; X is finite, or [0, 1]^d. `theorem` is None where its assumptions are not met."""
+
+    def __init__(self, given: Given, problem: Problem, constants: Constants, initial_capital: float | None) -> None:
+        domain = problem.domain
         zetas = [zeta for zeta in given.zetas if zeta is not None]
         if len(zetas) < len(given.zetas):
             raise InputError(
@@ -156,8 +167,9 @@ class Theory(Schedule):
         self._dim = domain.dim
         self._size = None if domain.points is None else len(domain.points)
         self._constants = constants
-        several = "discreteThm" if self._size is not None else "compactThm"
-        self.theorem = f"Theorem ({several if self._fidelities > 1 else 'gpucb'})"
+        if not initial_capital and _meets_assumptions(problem, given.used):
+            several = "discreteThm" if self._size is not None else "compactThm"
+            self.theorem = f"Theorem ({several if self._fidelities > 1 else 'gpucb'})"
 
     def beta(self, t: int, noisy: bool) -> float:
         """β_t of the theorem for this X and this number of fidelities."""

@@ -160,7 +160,7 @@ class _Learner(_Terms):
         self._manner = rules = self.departures
         if self.mode == "theory":
             constants = Constants.check(self.delta, self.xi, self.a, self.b, len(used), problem.domain)
-            self._schedule = Theory(given, problem.domain, constants)
+            self._schedule = Theory(given, problem, constants, self.initial_capital)
         else:
             dim = len(blocks_of(problem.domain))
             self._schedule = Practical(given, self.gamma_shrink, self.beta_factor, dim, rules)
@@ -198,7 +198,7 @@ class _Learner(_Terms):
 
     @property
     def theorem(self) -> str | None:
-        """The theorem about this run, in theory mode."""
+        """The theorem about this run: in theory mode, with a prior and noise that are given and no initial design."""
         return self._schedule.theorem
 
     def _needs_values(self) -> bool:
