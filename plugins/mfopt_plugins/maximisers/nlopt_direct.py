@@ -49,8 +49,9 @@ class NloptDirect:
         dim = len(grid.blocks)
         points: list[Array] = []
         values: list[float] = []
+        errors: list[BaseException] = []
 
-        def objective(w: Array, grad: Array) -> float:
+        def evaluate(w: Array) -> float:
             row = grid.place(w[None, :])
             if not grid.contains(row)[0]:
                 return float("inf")
@@ -61,6 +62,17 @@ class NloptDirect:
             values.append(value)
             return -value
 
+        def objective(w: Array, grad: Array) -> float:
+            """No error passes through NLopt: it is raised when its budget is over, of which no more is evaluated.
+
+            An ORIG version that is stopped at its first points, by an error or on request, crashes now and then.
+            """
+            try:
+                return 0.0 if errors else evaluate(w)
+            except BaseException as error:
+                errors.append(error)
+                return 0.0
+
         unbiased = nlopt.GN_ORIG_DIRECT if grid.constrained else nlopt.GN_DIRECT
         direct = nlopt.opt(nlopt.GN_ORIG_DIRECT_L if self._biased else unbiased, dim)
         direct.set_lower_bounds(np.zeros(dim))
@@ -70,6 +82,8 @@ class NloptDirect:
         # An ORIG version runs out of room for rectangles where the acquisition is flat: what it saw counts.
         with suppress(getattr(nlopt, "runtime_error", RuntimeError)):  # an error of NLopt's own since 2.9 or later
             direct.optimize(np.full(dim, 0.5))
+        if errors:
+            raise errors[0]
         if points and not self._polished:
             return points[int(np.argmax(values))]
         samples = domain.sample(_SAMPLES_PER_DIM * dim, rng)

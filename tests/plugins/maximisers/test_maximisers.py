@@ -103,6 +103,20 @@ def test_an_error_in_the_acquisition_is_not_swallowed(make):
         make().maximise(Broken(), Box([(0.0, 1.0)]), np.random.default_rng(0), 1)
 
 
+def test_errors_in_the_acquisition_never_crash_nlopt():
+    """NLopt's ORIG_DIRECT crashed in one of some ten calls that an error ended at the first points."""
+    for error in [KeyboardInterrupt, ArithmeticError] * 50:
+        with pytest.raises(error):
+            NloptDirect().maximise(_raise(error), Box([(0.0, 1.0)] * 2), np.random.default_rng(0), 1)
+
+
+def _raise(error):
+    def acquisition(u):
+        raise error
+
+    return acquisition
+
+
 def test_the_budget_limits_the_evaluations():
     class Counting(Peak):
         rows = 0
