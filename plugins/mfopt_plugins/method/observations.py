@@ -26,6 +26,7 @@ from mfopt_plugins.method.softening import AsinhSoftening
 
 AGREE = 1e-4  # of the spread: values at the same point that differ by more disagree
 APART = 0.01  # see `apart`
+SMALLEST = 1e-160  # values below it, of either sign, are seen as 0: their squares, in variances, are not numbers
 RECENT = 10  # a failed point is avoided until so many outcomes were told after it
 
 NEAR, JUMP = 0.02, 0.25  # points so near in unit coordinates hardly differ by so much of the range without noise
@@ -177,7 +178,7 @@ class Observations(Told):
             known = self._values_at(u, k)
             if known:
                 self._repeats[k].append((known[0], self._size[k]))
-            self._append(u, k, y)
+            self._append(u, k, y if abs(y) >= SMALLEST else 0.0)
         self._outcomes += 1
         self._use_bounds(k)
 

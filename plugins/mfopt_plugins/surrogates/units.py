@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import sqrt
 
@@ -10,6 +11,10 @@ import numpy as np
 from mfopt.protocols import Array
 from mfopt_plugins.surrogates.given import Given
 from mfopt_plugins.surrogates.gp.process import Hyper
+
+
+LEAST_UNIT = 1e-153  # its square must not underflow
+NEGLIGIBLE = 1e-9  # of the largest deviation of any fidelity: values that vary by less are no unit for the others
 
 
 @dataclass(frozen=True)
@@ -26,7 +31,15 @@ class Standard:
         # Constant values (up to rounding) have no spread of their own: known noise, else their size, stands in.
         if unit <= 1e-14 * abs(offset) or unit == 0.0:
             unit = max(sqrt(noise or 0.0), abs(offset)) or 1.0
-        return cls(offset, max(unit, 1e-153))  # its square must not underflow
+        return cls(offset, max(unit, LEAST_UNIT))
+
+    @classmethod
+    def of_several(cls, values: Sequence[Array], noises: Sequence[float | None]) -> Standard:
+        """That of the fidelity with most values, among those whose values vary."""
+        spreads = [float(np.std(y)) if len(y) else 0.0 for y in values]
+        least = NEGLIGIBLE * max(spreads)
+        most = int(np.argmax([len(y) if spread >= least else 0 for y, spread in zip(values, spreads, strict=True)]))
+        return cls.of(values[most], noises[most])
 
     def standardise(self, y: Array) -> Array:
         """Values in standard units."""

@@ -40,11 +40,47 @@ def test_huge_and_tiny_values_are_no_obstacle(name):
 
 
 @pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("width", [0.01, 0.02])
+def test_narrow_peaks_whose_flanks_underflow_are_no_obstacle(name, width):
+    """Values from 1e-320 to 1: one fidelity may have seen nothing but 1e-90, another the peak."""
+    dim = 1 if width < 0.02 else 3
+
+    def peak(x):
+        return float(np.exp(-np.sum(np.square((x - 0.3) / width))))
+
+    for seed in range(4):
+        opt = mfopt.Optimizer([(0.0, 1.0)] * dim, [1.0, 10.0], strategy=name, capital=80.0, rng=seed)
+        run(opt, [lambda x: 0.9 * peak(x), peak])
+        assert opt.remaining < 10.0
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_cheap_fidelity_that_hardly_varies_beside_the_target_is_no_obstacle(name):
+    opt = optimizer(name, [(0.0, 1.0)], capital=60.0)
+    run(opt, [lambda x: 1e-180 * x[0], lambda x: x[0]])
+    assert opt.best.y > 0.5
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_noise_on_a_finite_set_lets_points_come_again(name):
     rng = np.random.default_rng(0)
     opt = optimizer(name, mfopt.FiniteSet(np.linspace(0.0, 1.0, 5)), [1.0], 15.0, noise=0.25)
     trials = run(opt, [lambda x: float(np.sin(5 * x[0])) + 0.5 * rng.standard_normal()])
     assert len(trials) == (5 if name == "direct" else 15)
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if "naive" not in name])  # they follow cheap values alone
+@pytest.mark.parametrize("noise", [None, 0.0])
+def test_where_a_cheap_fidelity_always_fails_the_target_is_asked_everywhere(name, noise):
+    """Two of twelve points work, at the target alone: a run ends with a value, and says so before it is asked again."""
+    grid = mfopt.FiniteSet([[a, b] for a in range(4) for b in range(3)])
+    for seed in range(3):
+        opt = mfopt.Optimizer(grid, [1.0, 5.0], strategy=name, capital=600.0, noise=noise, rng=seed)
+        while not opt.done and opt.best is None:
+            trial = opt.ask()
+            works = trial.fidelity == 1 and trial.x.tolist() in ([1.0, 1.0], [3.0, 0.0])
+            opt.tell(trial, 1.0 if works else None, "ok" if works else "failed")
+        assert opt.best is not None
 
 
 @pytest.mark.parametrize("name", NAMES)

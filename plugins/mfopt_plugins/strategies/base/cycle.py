@@ -186,7 +186,7 @@ class Cycle(ABC):
             if initial is not None:
                 return initial
         if self._needs_values() and not any(self._observations.counts):
-            k = self._position_without_values(view)
+            k = self._position_without_values(view, pending)
             return self._design.another(k, view, pending, "no value is known yet")
         self._learn(view)
         test = self._test_noise(view, pending) if self._manner.noise_tests else None
@@ -223,11 +223,15 @@ class Cycle(ABC):
         lowest = tuple(observations.lowest(k) for k in positions)
         return replace(suggestion, reason=replace(suggestion.reason, far=far, lowest=lowest))
 
-    def _position_without_values(self, view: View) -> int:
-        """Where to ask while no value is known: the position on which failures have cost least."""
+    def _position_without_values(self, view: View, pending: Sequence[Query]) -> int:
+        """Where to ask while no value is known: the position on which failures have cost least, of those with points.
+
+        Where all points of a finite set failed at each that can be paid, the target is left to say so.
+        """
         failed = [k for _, k in self._observations.failures()]
         payable = [k for k in range(self._top + 1) if self._can_pay(k, view.remaining)]
-        return min(payable, key=lambda k: self._costs[k] * (1 + failed.count(k)))
+        left = [k for k in payable if not self._observations.all_finished(k, pending)]
+        return min(left, key=lambda k: self._costs[k] * (1 + failed.count(k)), default=self._top)
 
     def exhausted(self, pending: Sequence[Query]) -> bool:
         """Whether a finite set has no useful query left: its target, taken for noiseless, knows every point."""

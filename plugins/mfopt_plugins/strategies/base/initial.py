@@ -109,7 +109,7 @@ class InitialDesign(Kept):
         As long as all queries of a fidelity fail nothing tells where they work, but it is hardly where they failed: of
         _CHOICE draws the one farthest from all of them is taken.
         """
-        drawn = self._draw_away(k, pending)
+        drawn = self._draw_away(k, pending) or self._pick_left(k, pending, view.rng)
         if drawn is None:
             raise Exhausted("every point of the finite set has been queried", "points")
         return self._suggest(drawn, k, view.t, text)
@@ -187,6 +187,13 @@ class InitialDesign(Kept):
             if fresh:
                 return u, i
         return None
+
+    def _pick_left(self, k: int, pending: Sequence[Query], rng: np.random.Generator) -> tuple[Array, None] | None:
+        """Any point of a finite set that needs a query at position k, where draws have found none; None without."""
+        if self._domain.points is None:
+            return None
+        left = np.flatnonzero(~self._taken_rows(k, pending))
+        return (self._domain.points[rng.choice(left)].copy(), None) if len(left) else None
 
     def _taken_rows(self, k: int, pending: Sequence[Query]) -> BoolArray:
         """Which rows of a finite set need no query at position k; one that just failed waits while there are others."""

@@ -20,6 +20,7 @@ from mfopt.hooks import Rows
 from mfopt.protocols import Array
 from mfopt_plugins.surrogates.ar1.learning import Scales
 from mfopt_plugins.surrogates.gp.process import Hyper
+from mfopt_plugins.surrogates.units import LEAST_UNIT
 
 _LEAST_UNIT = 0.1  # of the unit of the level below
 
@@ -89,4 +90,4 @@ def _measure(y: Array, least: float) -> tuple[float, float]:
     offset, unit = float(np.mean(y)), float(np.std(y))
     if unit <= 1e-14 * abs(offset):
         unit = least or abs(offset) or 1.0
-    return offset, max(unit, least)
+    return offset, max(unit, least, LEAST_UNIT)

@@ -19,6 +19,7 @@ import numpy as np
 from mfopt.hooks import Rows
 from mfopt.protocols import Array
 
+MOST = 1e30  # units differ by less: values that vary so much less than others are as good as constant
 SOME = 4  # rows of the target, and of a cheap fidelity, before more than a constant difference is believed
 
 
@@ -46,8 +47,9 @@ class Calibration:
             if len(y) == 0 or len(values) == 0:
                 continue
             near = np.argmin(((points[:, None, :] - u[None, :, :]) ** 2).sum(axis=2), axis=1)
-            if len(set(near.tolist())) >= SOME and np.std(y[near]) > 0 and np.std(values) > 0:
-                found.a[k] = np.std(y[near]) / np.std(values)
+            spread, other = float(np.std(y[near])), float(np.std(values))
+            if len(set(near.tolist())) >= SOME and other / MOST < spread < MOST * other:
+                found.a[k] = spread / other
             found.b[k] = np.median(y[near] - found.a[k] * values)
         return found
 

@@ -95,8 +95,7 @@ class CoupledGP(Generic[Process]):
         guess = Calibration.guess(self._rows) if self._calibrated else Calibration.none(len(rows))
         moved = guess.undo(self._rows)
         noises = [None if noise is None else noise / a**2 for noise, a in zip(self._noises, guess.a, strict=True)]
-        most = int(np.argmax(counts))
-        standard = Standard.of(moved[most][1], noises[most])
+        standard = Standard.of_several([y for _, y in moved], noises)
         expected = NOISY if not self._given.flat and show_noise(self._rows) else QUIET
         layout = self._lay_out(standard, noises, expected)
         afresh = sum(counts) >= AFRESH * self._searched or self._is_surprised(expected, standard)

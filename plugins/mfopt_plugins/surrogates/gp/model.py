@@ -145,7 +145,7 @@ def fit_together(models: Sequence[GPModel[Process]], rows: Sequence[Rows], rng: 
         for model in models:
             model.truncate(0)
         return
-    standard = Standard.of(rows[int(np.argmax(counts))][1], first.noise)
+    standard = Standard.of_several([y for _, y in rows], [model.noise for model in models])
     before = [model.learnt for model in models if model.learnt is not None]
     known = len(before) == len(models)
     searched = before[0].searched if known else 0
