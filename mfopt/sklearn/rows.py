@@ -8,13 +8,20 @@ from typing import Any
 
 import numpy as np
 
+from mfopt.sklearn.spaces import Point
+
 
 @dataclass
 class Row:
-    """One evaluation: what the estimator was given, and at which fidelity."""
+    """One evaluation: what the estimator was given, and at which fidelity.
+
+    Values of parameters may be arrays or estimators, which cannot be compared; their place in X can.
+    """
 
     params: dict[str, Any]
     fidelity: int
+    x: Point | None  # where it is in X, as the optimiser knows it; None: nowhere
+    score: float | None = None  # None: there is none, for at least one fold failed
     failed: bool = False  # no fold gave a score: scikit-learn keeps nothing of it
     seconds: float = 0.0  # until it had failed
 
@@ -27,9 +34,16 @@ class Rows:
         self.rows: list[Row] = []
 
     @property
-    def any_worked(self) -> bool:
+    def any_scored(self) -> bool:
         """Whether any evaluation gave a score."""
-        return not all(row.failed for row in self.rows)
+        return any(row.score is not None for row in self.rows)
+
+    def knows(self, fidelity: int, x: Point | None = None) -> bool:
+        """Whether there is a score at this fidelity; with x, whether that point was evaluated there at all."""
+        rows = [row for row in self.rows if row.fidelity == fidelity]
+        if x is None:
+            return any(row.score is not None for row in rows)
+        return any(row.x is not None and np.array_equal(row.x, x, equal_nan=True) for row in rows)
 
     def fill(
         self, params: Sequence[Mapping[str, Any]], n_splits: int, out: Sequence[Mapping[str, Any]]

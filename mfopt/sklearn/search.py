@@ -4,31 +4,37 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import is_classifier
 from sklearn.model_selection._search import BaseSearchCV
-from sklearn.utils import check_random_state
+from sklearn.utils import check_random_state, indexable
 
 from mfopt.checks import real_number, seconds
-from mfopt.errors import InputError
+from mfopt.errors import CostWarning, InputError
+from mfopt.fidelities import Fidelity
 from mfopt.optimizer import Optimizer
-from mfopt.parallel.progress import Progress
-from mfopt.run.trial import Trial
-from mfopt.sklearn.levels import Levels, make_levels
+from mfopt.sklearn.fingerprint import make_name
+from mfopt.sklearn.levels import Levels, fit_to_rows, make_levels
 from mfopt.sklearn.opening import open_optimizer
-from mfopt.sklearn.rows import Row, Rows, mean_scores
-from mfopt.sklearn.scales import Scale, find_scale
+from mfopt.sklearn.rows import Rows, mean_scores
+from mfopt.sklearn.run import Evaluate, Run
 from mfopt.sklearn.spaces import SearchSpace, make_space
-from mfopt.sklearn.start import own_point
+from mfopt.sklearn.start import make_start
 from mfopt.sklearn.subsets import Splits, Subset
 
-Evaluate = Callable[..., Any]
-
 CAPITAL = 20.0  # evaluations with the full resource, where neither a capital nor a time limit is given
-GIVE_UP = 5  # evaluations in a row, from the first on, after whose failure something else must be wrong
+METRIC_RULE = "refit must name the metric to be optimised, where there are several"
+
+
+class Data(NamedTuple):
+    """What fit was given, which scikit-learn keeps to itself."""
+
+    X: Any
+    y: Any
+    params: dict[str, Any]  # groups, weights and the like
 
 
 class MultiFidelitySearchCV(BaseSearchCV):  # type: ignore[misc]
@@ -42,33 +48,43 @@ class MultiFidelitySearchCV(BaseSearchCV):  # type: ignore[misc]
     It is used like GridSearchCV and RandomizedSearchCV, whose attributes it has. What mfopt adds:
 
     space         a mfopt.Space, or a dict from names of parameters to mfopt dimensions, pairs (low, high), lists of
-                  choices and scipy.stats distributions
+                  choices and scipy.stats distributions. A pair of ints is a range of integers where the estimator's
+                  own value is an int, otherwise one of real numbers
     resource      what cheaper fidelities have less of: "n_samples", rows of the training data, or a parameter of the
                   estimator, such as "n_estimators" or "max_iter" ("model__max_iter" in a pipeline)
     levels        how much each fidelity has, the last is the target: parts of the full resource (for a parameter, of
-                  the estimator's own value), or amounts. Subsets of rows are nested, and stratified for classes
-    start         whether the estimator's own parameters are the first candidate, with the full resource, so that the
-                  best is no worse than they are; what lies outside of the space is moved to the nearest place in it
-    capital       the budget, in evaluations with the full resource; by default 20. A fidelity costs its part of one
+                  the estimator's own value), or amounts. Subsets of rows are nested, and stratified for classes; they
+                  have ten rows at least, and levels that come out equal become one
+    start         whether the estimator as it is is the first candidate, with the full resource, so that the best is no
+                  worse. It is, too, where its own parameters do not lie in the space: best_params_ may hold them then
+    capital       the budget, in evaluations with the full resource; by default 20. A fidelity costs its part of one.
+                  The start costs one, so that less than 2 pays for nothing else
     time_limit    seconds, or a string such as "10m", after which no evaluation starts; refit comes after it. Without a
                   capital what an evaluation costs is the time that it takes, which is learnt, and the limit is the
                   budget; what is left of it in the end goes to the most promising candidates
-    strategy, surrogate, maximiser, storage, study
-                  those of mfopt.Optimizer. A study that exists is gone on with, and a larger capital or time limit
-                  becomes its own: its evaluations count, but have no rows
+    strategy, surrogate, maximiser
+                  those of mfopt.Optimizer
+    storage       where the search is kept, as for mfopt.Optimizer. The same search goes on there, and a larger capital
+                  or time limit becomes its own: its evaluations count, but have no rows
+    study         the name of the search in its storage. By default it is made of all that the scores depend on (data,
+                  estimator, scoring, splits, levels, space) and of a seed that is a number, so that every fold of an
+                  outer cross-validation has its own. A study that you name is gone on with whatever the data are
     random_state  seed of the search and of the subsets
 
     scoring, cv, n_jobs, refit, error_score, return_train_score, pre_dispatch and verbose are scikit-learn's. n_jobs are
-    the folds that are fitted at once. Of several metrics refit must name the one to be optimised. R² and its
-    like, and scikit-learn's losses, are told to the optimiser as −log of what is missing to their bound, and so a study
-    holds them.
+    the folds that are fitted at once. Of several metrics refit must name the one to be optimised. A refit that is a
+    function is given the rows of all levels; results["fidelity"] tells them apart. R² and its like, and scikit-learn's
+    losses, are told to the optimiser as −log of what is missing to their bound; with a storage all scores are told as
+    they are, and so a study holds them.
 
     cv_results_ has a row per evaluation, with columns fidelity, resource, time (seconds of all folds) and status ("ok"
     or "failed") beside scikit-learn's. best_index_ is the best row with the full resource. A candidate that no fold can
-    fit is a failed evaluation, and the search goes on; if the first five are, scikit-learn's error is raised.
+    fit is a failed evaluation, and the search goes on; a FitFailedWarning tells the first at each level, and in the end
+    how many there were. If the first five fail, and another one with the full resource, scikit-learn's error is raised.
     resources_ holds the resource of each fidelity, cost_estimates_ what an evaluation was found to cost.
     """
 
+    verbose: int
     _required_parameters = ("estimator", "space")  # as scikit-learn's checks know them
     _clock = staticmethod(time.perf_counter)  # seconds of evaluations and of the limit; an experiment may take another
 
@@ -121,49 +137,101 @@ class MultiFidelitySearchCV(BaseSearchCV):  # type: ignore[misc]
         self.study = study
         self.random_state = random_state
 
+    def fit(self, X: Any, y: Any = None, **params: Any) -> MultiFidelitySearchCV:
+        """Search, and fit the best candidate to all data; the arguments are those of GridSearchCV.fit."""
+        self._data = Data(X, y, {name: one for name, one in params.items() if one is not None})
+        try:
+            super().fit(X, y, **params)
+        finally:
+            self.__dict__.pop("_data", None)
+        return self
+
     def _run_search(self, evaluate_candidates: Evaluate) -> None:
         """Called by fit: ask, evaluate and tell until the capital or the time is used up."""
+        data: Data = self.__dict__.pop("_data")  # not to be sent with this object to every worker
+        self._check_refit()
         limit = None if self.time_limit is None else seconds(self.time_limit, "time_limit")
-        space = make_space(self.space)
-        levels = make_levels(self.resource, self.levels, self.estimator, self._names(space))
+        own = self.estimator.get_params()
+        space = make_space(self.space, own)
+        self._check_names(space, own)
+        levels = make_levels(self.resource, self.levels, self.estimator, dict.fromkeys(space.domain.names))
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        given = getattr(self, "_checked_cv_orig", self.cv)  # scikit-learn 1.4 keeps what it made of cv to itself
-        splits = Splits(given, seed, is_classifier(self.estimator))
-        parts = levels.amounts if levels.of_samples else [1.0]
-        self._subsets = [Subset(splits, part) for part in parts]
+        splits = self._split(data, seed)
+        levels = fit_to_rows(levels, splits.sizes)
+        self._subsets = [Subset(splits, part) for part in (levels.amounts if levels.of_samples else [1.0])]
         self._levels, self._rows = levels, Rows(self.error_score)
-        optimizer = self._make_optimizer(space, levels, seed, limit)
-        _Run(self, evaluate_candidates, optimizer, space, limit).go()
-        optimizer.close()
+        timed = self.capital is None and limit is not None
+        capital = None if timed else real_number(CAPITAL if self.capital is None else self.capital, "capital")
+        start = make_start(self.start, space, own, capital)
+        study = self.study
+        if study is None and self.storage is not None:
+            study = self._name_study(data, space, levels, timed)
+        optimizer = self._make_optimizer(space, levels.fidelities(timed), seed, limit if timed else start.rest, study)
+        verbose = self.verbose
+        try:
+            self.verbose = 0 if verbose == 1 else verbose  # or scikit-learn writes a line for every evaluation
+            Run(self, evaluate_candidates, optimizer, space, start, limit, verbose > 0).go()
+        finally:
+            self.verbose = verbose
         self.resources_ = self._resources()
         self.cost_estimates_ = optimizer.cost_estimates
+        oddities = optimizer.cost_oddities
+        optimizer.close()
         self._complete_results()
         del self._subsets, self._levels, self._rows, self._formatted
+        for oddity in oddities:
+            warnings.warn(f"costs should rise with the fidelity: {oddity}", CostWarning, stacklevel=2)
+
+    def _check_refit(self) -> None:
+        """Of several metrics one is optimised; it must be known before anything is evaluated."""
+        several = isinstance(self.scoring, list | tuple | set | Mapping)
+        if several and not isinstance(self.refit, str):
+            raise InputError(f"{METRIC_RULE}, got {self.refit!r}")
+
+    @staticmethod
+    def _check_names(space: SearchSpace, own: Mapping[str, Any]) -> None:
+        """The estimator has all parameters of the space."""
+        for name in space.domain.names:
+            if name not in own:
+                raise InputError(f"space must hold parameters of the estimator, got {name!r}")
+
+    def _split(self, data: Data, seed: int) -> Splits:
+        """The splits of these data, made before anything else: what a level has depends on their rows."""
+        X, y = indexable(data.X, data.y)
+        splits = Splits(self._given_cv(), seed, is_classifier(self.estimator))
+        splits.get(X, y, self._get_routed_params_for_fit(data.params).splitter.split)
+        return splits
+
+    def _name_study(self, data: Data, space: SearchSpace, levels: Levels, timed: bool) -> str:
+        """The name of the study of this search, and of no other: it has all that the scores depend on, and the seed."""
+        metric = self.refit if isinstance(self.refit, str) else None
+        scores = (self.scoring, metric, self.error_score, self._given_cv())
+        return make_name(self.estimator, data, scores, space.describe(), levels, timed, self._given_seed())
+
+    def _given_cv(self) -> Any:
+        return getattr(self, "_checked_cv_orig", self.cv)  # scikit-learn 1.4 keeps what it made of cv to itself
 
     def _resources(self) -> list[float]:
         """How much of the resource each fidelity has."""
         return [one.size for one in self._subsets] if self._levels.of_samples else list(self._levels.amounts)
 
-    def _names(self, space: SearchSpace) -> dict[str, object]:
-        """The parameters of the space, all of which the estimator has."""
-        known = self.estimator.get_params()
-        for name in space.domain.names:
-            if name not in known:
-                raise InputError(f"space must hold parameters of the estimator, got {name!r}")
-        return dict.fromkeys(space.domain.names)
+    def _given_seed(self) -> int | None:
+        """The seed, where it is a number; a generator has another state at every fit."""
+        return int(self.random_state) if isinstance(self.random_state, int | np.integer) else None
 
-    def _make_optimizer(self, space: SearchSpace, levels: Levels, seed: int, limit: float | None) -> Optimizer:
-        timed = self.capital is None and limit is not None
-        capital = limit if timed else real_number(CAPITAL if self.capital is None else self.capital, "capital")
+    def _make_optimizer(
+        self, space: SearchSpace, fidelities: list[Fidelity], seed: int, capital: float | None, study: str | None
+    ) -> Optimizer:
         made = {
             "domain": space.domain,
-            "fidelities": levels.fidelities(timed),
+            "fidelities": fidelities,
             "strategy": self.strategy,
             "surrogate": self.surrogate,
             "maximiser": self.maximiser,
-            "rng": None if self.storage is not None and self.random_state is None else seed,
+            # a study that exists has a seed, which only another one that was given contradicts
+            "rng": None if self.storage is not None and self._given_seed() is None else seed,
         }
-        return open_optimizer(made, capital, self.storage, self.study)
+        return open_optimizer(made, capital, self.storage, study)
 
     def _format_results(self, candidate_params: Any, n_splits: int, out: Any, more_results: Any = None) -> Any:
         """What evaluate_candidates returns: the mean scores of the last row; `_complete_results` adds all others.
@@ -190,8 +258,8 @@ class MultiFidelitySearchCV(BaseSearchCV):  # type: ignore[misc]
         """The metric that is optimised, by its name in cv_results_."""
         if "mean_test_score" in results:
             return "score"
-        if not isinstance(self.refit, str):
-            raise InputError(f"refit must name the metric to be optimised, where there are several, got {self.refit!r}")
+        if not isinstance(self.refit, str):  # a scorer of the user's own has given several
+            raise InputError(f"{METRIC_RULE}, got {self.refit!r}")
         return self.refit
 
     @staticmethod
@@ -199,132 +267,6 @@ class MultiFidelitySearchCV(BaseSearchCV):  # type: ignore[misc]
         """The best row with the full resource."""
         if callable(refit):
             return BaseSearchCV._select_best_index(refit, refit_metric, results)
-        full = results["fidelity"] == results["fidelity"].max()
-        scores = np.where(full, results[f"mean_test_{refit_metric}"], -np.inf)
-        return int(np.argmax(np.where(np.isnan(scores), -np.inf, scores)))
-
-
-class _Run:
-    """One run of a search: what the optimiser asks for is evaluated by scikit-learn, candidate by candidate."""
-
-    def __init__(
-        self,
-        search: MultiFidelitySearchCV,
-        evaluate: Evaluate,
-        optimizer: Optimizer,
-        space: SearchSpace,
-        limit: float | None,
-    ) -> None:
-        self._search = search
-        self._evaluate = evaluate
-        self._optimizer = optimizer
-        self._space = space
-        self._timed = optimizer.fidelities[0].cost is None
-        self._clock = search._clock
-        self._end = np.inf if limit is None else self._clock() + limit
-        # Other programs read a study, and versions that knew no scales have written it: it holds the scores themselves.
-        stored = search.storage is not None
-        self._scale = Scale() if stored else find_scale(search.estimator, search.scoring, search.refit)
-
-    def go(self) -> None:
-        """Until the optimiser is done or the time is over; then make sure that the best candidate has a row."""
-        display = Progress(unit=self._scale.read) if self._search.verbose > 0 else None
-        top = len(self._optimizer.fidelities) - 1
-        if self._search.start:
-            self._begin(top)
-        left: list[Trial] = self._optimizer.pending  # of a study that was interrupted
-        while self._clock() < self._end and (left or not self._optimizer.done):
-            began = self._clock()
-            trial = left.pop(0) if left else self._optimizer.ask()
-            score = self._score(trial.params, trial.fidelity)
-            cost = self._clock() - began if self._timed else None
-            told = None if score is None else self._scale.tell(score)
-            self._optimizer.tell(trial, told, "failed" if score is None else "ok", cost)
-            if display is not None:
-                display.update(self._optimizer, trial)
-        if self._timed:
-            self._use_rest(top)
-        if display is not None:
-            display.close(self._optimizer)
-        best = self._optimizer.best
-        if best is None:  # no time for a single evaluation with the full resource: one is made all the same
-            scored = np.isfinite(self._optimizer.history.y).any()
-            found = self._optimizer.recommend().params if scored else self._draw()
-            self._score(found, top, needed=True)
-        elif not any(row.fidelity == top and self._has(row, best.params) for row in self._search._rows.rows):
-            self._score(best.params, top, needed=True)  # it was found before this run began
-
-    def _begin(self, top: int) -> None:
-        """Evaluate the estimator's own parameters, if nothing was evaluated yet: no search is to end below them."""
-        point = own_point(self._space, self._search.estimator.get_params())
-        begun = len(self._optimizer.history.y) or self._optimizer.pending
-        if point is None or begun or self._clock() >= self._end:
-            return
-        began = self._clock()
-        score = self._score(point, top)
-        if score is not None:
-            cost = self._clock() - began if self._timed else self._optimizer.costs[top]
-            self._optimizer.add(point, top, self._scale.tell(score), min(cost, self._optimizer.remaining))
-
-    def _use_rest(self, top: int) -> None:
-        """Evaluate the most promising candidates with the full resource, in the time that is left.
-
-        The optimiser has ended since an evaluation is expected to take longer than that. It may, as the last one of any
-        search with a time limit, and without it what the last cheap evaluations have shown would be of no use. A study
-        that has spent its capital before has no such time.
-        """
-        while self._clock() < self._end and self._optimizer.remaining > 0.0:
-            found = self._find_promising(top)
-            if found is None:
-                return
-            began = self._clock()
-            score = self._score(found, top)
-            if score is not None:
-                cost = min(self._clock() - began, self._optimizer.remaining)
-                self._optimizer.add(found, top, self._scale.tell(score), cost)
-
-    def _find_promising(self, top: int) -> dict[str, Any] | None:
-        """The candidate with the best mean of all or, where it is known, of those that are known with less alone."""
-        history = self._optimizer.history
-        if not np.isfinite(history.y).any():
-            return None
-        known = [row for row in self._search._rows.rows if row.fidelity == top]
-        best: dict[str, Any] = self._optimizer.recommend(anywhere=True).params
-        if not any(self._has(row, best) for row in known):
-            return best
-        worked = [params for params, y in zip(history.params, history.y, strict=True) if np.isfinite(y)]
-        others = [params for params in worked if not any(self._has(row, params) for row in known)]
-        if not others:
-            return None
-        means, _ = self._optimizer.predict(others)
-        return others[int(np.argmax(means))]
-
-    def _draw(self) -> dict[str, Any]:
-        domain = self._space.domain
-        point = domain.decode(domain.sample(1, np.random.default_rng(self._optimizer.seed)))[0]
-        return domain.params(point)
-
-    def _has(self, row: Row, point: dict[str, Any]) -> bool:
-        """Whether a row is the evaluation of this point."""
-        wanted = self._space.params(point)
-        return all(row.params.get(name) is value or row.params.get(name) == value for name, value in wanted.items())
-
-    def _score(self, point: dict[str, Any], m: int, needed: bool = False) -> float | None:
-        """The score of a candidate at fidelity m, which gets a row; None where it failed, unless it is `needed`."""
-        search = self._search
-        params = {**self._space.params(point), **search._levels.params(m)}
-        row = Row(params, m)
-        search._rows.rows.append(row)
-        subset = search._subsets[m if search._levels.of_samples else 0]
-        began = self._clock()
-        try:
-            results = self._evaluate([params], cv=subset)
-        except ValueError as error:
-            if "fits failed" not in str(error) or needed:
-                raise
-            row.failed, row.seconds = True, self._clock() - began
-            if len(search._rows.rows) >= GIVE_UP and not search._rows.any_worked:
-                raise
-            return None
-        score = float(results[f"mean_test_{search._metric(results)}"][-1])
-        return score if np.isfinite(score) else None
+        full = np.flatnonzero(results["fidelity"] == results["fidelity"].max())
+        scores = results[f"mean_test_{refit_metric}"][full]
+        return int(full[np.argmax(np.where(np.isnan(scores), -np.inf, scores))])

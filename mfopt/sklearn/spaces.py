@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
+import numpy.typing as npt
 
 from mfopt.checks import show
 from mfopt.domains.dimensions import Real
 from mfopt.domains.discrete import Categorical, Integer, Ordinal, is_plain
 from mfopt.domains.space import Space
 from mfopt.errors import InputError
+from mfopt.sklearn.fingerprint import without_addresses
+
+Point = npt.NDArray[np.float64]  # of X, in user units
 
 _DIMENSIONS = (Real, Integer, Ordinal, Categorical)
 
@@ -25,6 +30,9 @@ class Translation(Protocol):
 
     def find(self, given: Any) -> Any:
         """The other way; None where nothing in X stands for it."""
+
+    def describe(self) -> Any:
+        """What tells it from others, for the name of a study."""
 
 
 @dataclass(frozen=True)
@@ -42,9 +50,17 @@ class SearchSpace:
         """The other way, for one parameter: what stands in X for a value of the estimator; None where nothing does."""
         return self.translations[name].find(given) if name in self.translations else given
 
+    def describe(self) -> list[Any]:
+        """What tells it from others, for the name of a study."""
+        translated = {name: one.describe() for name, one in self.translations.items()}
+        return [self.domain.names, self.domain.describe(), translated]
 
-def make_space(given: object) -> SearchSpace:
-    """The space that was given: a dict of dimensions, lists of choices, pairs and scipy.stats distributions."""
+
+def make_space(given: object, own: Mapping[str, Any]) -> SearchSpace:
+    """The space that was given: a dict of dimensions, lists of choices, pairs and scipy.stats distributions.
+
+    `own` are the estimator's parameters, which tell where a pair of integers stands for integers alone.
+    """
     if isinstance(given, Space):
         return SearchSpace(given, {})
     if not isinstance(given, Mapping) or not given:
@@ -52,9 +68,11 @@ def make_space(given: object) -> SearchSpace:
     dimensions: dict[str, Any] = {}
     translations: dict[str, Translation] = {}
     for name, one in given.items():
-        if isinstance(one, _DIMENSIONS) or (isinstance(one, tuple) and len(one) == 2):
+        if isinstance(one, _DIMENSIONS):
             dimensions[name] = one
-        elif hasattr(one, "rvs"):
+        elif isinstance(one, tuple) and len(one) == 2:
+            dimensions[name] = _read_pair(str(name), one, own.get(name))
+        elif hasattr(one, "rvs") or hasattr(one, "icdf"):
             dimensions[name], translate = _read_distribution(str(name), one)
             if translate is not None:
                 translations[name] = translate
@@ -70,13 +88,37 @@ def make_space(given: object) -> SearchSpace:
     return SearchSpace(Space(dimensions), translations)
 
 
+def _read_pair(name: str, pair: tuple[Any, Any], own: object) -> Integer | tuple[Any, Any]:
+    """Two bounds; integers where they are and the estimator's own value is."""
+    if not all(isinstance(end, int | float | np.number) and not isinstance(end, bool) for end in pair):
+        raise InputError(
+            f"{name}, a pair, must be two numbers (low, high), got {show(pair)}; choices go into a list: "
+            f"{show(list(pair))}"
+        )
+    if not all(_is_integer(one) for one in (*pair, own)):
+        return pair
+    try:
+        return Integer(*pair)
+    except InputError as error:
+        raise InputError(f"{error} for {name}") from None
+
+
+def _is_integer(value: object) -> bool:
+    return isinstance(value, int | np.integer) and not isinstance(value, bool)
+
+
 def _read_choices(choices: Any) -> tuple[Categorical, Translation | None]:
     """A list of choices; those that a Space cannot hold, such as estimators, are known by their place."""
     values = list(choices)
     plain = [value.item() if isinstance(value, np.generic) else value for value in values]
     if all(is_plain(value) for value in plain):
         return Categorical(plain), None
-    return Categorical([f"{k}: {show(value)}" for k, value in enumerate(values)]), _Pick(tuple(values))
+    return Categorical([_label(k, value) for k, value in enumerate(values)]), _Pick(tuple(values))
+
+
+def _label(k: int, value: Any) -> str:
+    """What stands for the k-th choice in X; a study holds it, for other processes too."""
+    return f"{k}: {without_addresses(show(value))}"
 
 
 @dataclass(frozen=True)
@@ -88,24 +130,50 @@ class _Pick:
 
     def find(self, given: Any) -> str | None:
         for k, value in enumerate(self.values):
-            if value is given or (type(value) is type(given) and np.all(value == given)):
-                return f"{k}: {show(value)}"
+            if value is given or (type(value) is type(given) and _are_equal(value, given)):
+                return _label(k, value)
         return None
+
+    def describe(self) -> Any:
+        return self.values
+
+
+def _are_equal(one: Any, other: Any) -> bool:
+    """Whether two objects of one class are, as far as they can say so: arrays by their entries."""
+    if isinstance(one, np.ndarray):
+        return np.array_equal(one, other)
+    try:
+        return bool(one == other)
+    except (TypeError, ValueError):  # tables, and lists of arrays
+        return False
 
 
 def _read_distribution(name: str, given: Any) -> tuple[Real | Integer, Translation | None]:
-    """A frozen distribution: uniform and log-uniform ones directly, any other through its quantiles."""
+    """A distribution of scipy.stats: uniform and log-uniform ones directly, any other through its quantiles."""
     kind = getattr(getattr(given, "dist", None), "name", "")
-    if not hasattr(given, "ppf"):
-        raise InputError(f"the distribution of {name} must have quantiles, a method ppf, got {show(given)}")
-    low, high = (float(end) for end in given.support())
-    if kind == "uniform":
+    if not (hasattr(given, "ppf") or hasattr(given, "icdf")) or not hasattr(given, "support"):
+        raise InputError(
+            f"the distribution of {name} must have quantiles and bounds, methods ppf or icdf and support, "
+            f"got {show(given)}"
+        )
+    bounds = given.support()
+    if any(np.ndim(end) for end in bounds):
+        raise InputError(f"the distribution of {name} must be of one number, got {show(given)}")
+    low, high = (float(end) for end in bounds)
+    if kind == "uniform" or type(given).__name__ == "Uniform":
         return Real(low, high), None
     if kind in ("loguniform", "reciprocal"):
         return Real(low, high, log=True), None
     if kind == "randint":
         return Integer(int(low), int(high)), None
-    return Real(0.0, 1.0), _Quantile(given, discrete=hasattr(given, "pmf") and not hasattr(given, "pdf"))
+    return Real(0.0, 1.0), _Quantile(given, _is_discrete(given))
+
+
+def _is_discrete(distribution: Any) -> bool:
+    """Whether its values are integers; SciPy's new distributions all have both of pmf and pdf, and say it by class."""
+    if hasattr(distribution, "icdf"):
+        return any(one.__name__ == "DiscreteDistribution" for one in type(distribution).__mro__)
+    return hasattr(distribution, "pmf") and not hasattr(distribution, "pdf")
 
 
 _EDGE = 1e-3  # probability that is left out at either end, where quantiles may be infinite
@@ -117,11 +185,16 @@ class _Quantile:
     discrete: bool
 
     def __call__(self, probability: float) -> float | int:
-        value = float(self.distribution.ppf(_EDGE + (1.0 - 2.0 * _EDGE) * probability))
+        quantile = self.distribution.icdf if hasattr(self.distribution, "icdf") else self.distribution.ppf
+        value = float(quantile(_EDGE + (1.0 - 2.0 * _EDGE) * probability))
         return int(value) if self.discrete else value
 
     def find(self, given: Any) -> float | None:
         if isinstance(given, bool) or not isinstance(given, int | float):
             return None
         probability = (float(self.distribution.cdf(given)) - _EDGE) / (1.0 - 2.0 * _EDGE)
-        return min(max(probability, 0.0), 1.0)
+        there = 0.0 <= probability <= 1.0 and math.isclose(self(probability), given, rel_tol=1e-9)
+        return probability if there else None
+
+    def describe(self) -> Any:
+        return [self(probability) for probability in np.linspace(0.0, 1.0, 65).tolist()]

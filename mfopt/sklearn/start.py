@@ -1,44 +1,75 @@
-"""Start: the candidate that a search begins with, the estimator's own parameters."""
+"""Start: the candidate that a search begins with, the estimator as it is."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from mfopt.errors import MfoptError
-from mfopt.sklearn.spaces import SearchSpace
+from mfopt.sklearn.spaces import Point, SearchSpace
 
 
-def own_point(space: SearchSpace, own: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The point of the space that is nearest to these parameters; None where constraints exclude it.
+@dataclass(frozen=True)
+class Start:
+    """The estimator's own parameters, where they lie in X, and what they leave of the capital.
 
-    A number beyond a bound is moved to it. In the place of what the space does not know, such as None or "auto" for a
-    number, stands the middle of the range or the first choice.
+    In X they are a point like any other, which the optimiser is told and charged for. Elsewhere, as None or "scale" for
+    a number, they are evaluated all the same, so that no search ends below them; the optimiser cannot be told, and gets
+    a capital without that evaluation, if that leaves enough for another one.
     """
+
+    wanted: bool
+    params: Mapping[str, Any]
+    x: Point | None
+    capital: float | None  # in evaluations with the full resource; None where seconds are the budget
+
+    @property
+    def outside(self) -> bool:
+        """Whether an evaluation is made that the optimiser does not know."""
+        return self.wanted and self.x is None
+
+    @property
+    def alone(self) -> bool:
+        """Whether the capital pays for nothing else."""
+        return self.outside and self.capital is not None and 1.0 <= self.capital < 2.0
+
+    @property
+    def rest(self) -> float | None:
+        """What the optimiser gets of the capital: no less than what one evaluation costs, which it insists on."""
+        if self.capital is None or self.capital < 1.0 or not self.outside:
+            return self.capital
+        return max(self.capital - 1.0, 1.0)
+
+
+def make_start(wanted: bool, space: SearchSpace, estimator: Mapping[str, Any], capital: float | None) -> Start:
+    """The start with these parameters of the estimator."""
+    own = {name: estimator[name] for name in space.domain.names}
+    return Start(wanted, own, find_point(space, own), capital)
+
+
+def find_point(space: SearchSpace, own: Mapping[str, Any]) -> Point | None:
+    """The point of X with these parameters, in user units; None where there is none."""
     domain = space.domain
     each = list(zip(domain.names, domain.dimensions, strict=True))
     x = np.array([_place(dimension, space.value(name, own[name]), name) for name, dimension in each])
-    parts = [dimension.encode(x[k : k + 1]) for k, (_, dimension) in enumerate(each)]
-    u = domain.snap(np.concatenate(parts, axis=1))
-    if not domain.contains(u)[0]:
+    middle = np.array([dimension.decode(np.full((1, dimension.width), 0.5))[0] for _, dimension in each])
+    filled = np.where(np.isnan(x), middle, x)
+    parts = [dimension.encode(filled[k : k + 1]) for k, (_, dimension) in enumerate(each)]
+    counts = ~np.isnan(domain.decode(domain.snap(np.concatenate(parts, axis=1)))[0])  # a conditional parameter may not
+    if np.isnan(x[counts]).any():
         return None
-    counts = ~np.isnan(domain.decode(u)[0])  # a conditional parameter may not
-    return domain.params(np.where(counts, x, np.nan))
+    try:
+        return domain.validate(np.where(counts, x, np.nan))
+    except MfoptError:  # constraints exclude it
+        return None
 
 
 def _place(dimension: Any, value: Any, name: str) -> float:
-    """The value in user units, or what stands in its place."""
-    if isinstance(value, np.generic):
-        value = value.item()
+    """The value in user units; NaN where the dimension does not have it."""
     try:
         return float(dimension.validate(value, name))
     except MfoptError:
-        bounded = hasattr(dimension, "lo") and isinstance(value, int | float) and not isinstance(value, bool)
-        if bounded and not math.isnan(value):
-            return float(min(max(value, dimension.lo), dimension.hi))
-        if hasattr(dimension, "choices"):
-            return 0.0
-        return float(dimension.decode(np.full((1, dimension.width), 0.5))[0])
+        return np.nan

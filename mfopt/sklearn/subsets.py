@@ -31,9 +31,9 @@ class Splits:
         self._made: list[tuple[Rows, Rows]] | None = None
 
     @property
-    def first(self) -> int:
-        """Training rows of the first split; 0 before there is one."""
-        return len(self._made[0][0]) if self._made else 0
+    def sizes(self) -> list[int]:
+        """Training rows of each split; none before they are made."""
+        return [len(train) for train, _ in self._made or []]
 
     def get(self, X: Any, y: Any, params: dict[str, Any]) -> list[tuple[Rows, Rows]]:
         """Training rows in that order, and test rows, of each split."""
@@ -65,17 +65,18 @@ class Subset:
         """Training and test rows of each split."""
         given = params if groups is None else {**params, "groups": groups}
         for train, test in self._splits.get(X, y, given):
-            yield np.sort(train[: self._count(len(train))]), test
+            yield np.sort(train[: count_rows(self._amount, len(train))]), test
 
     @property
     def size(self) -> int:
         """Training rows of the first split, once the splits are made."""
-        return self._count(self._splits.first)
+        return count_rows(self._amount, self._splits.sizes[0])
 
-    def _count(self, rows: int) -> int:
-        """How many of so many training rows are in the subset."""
-        wanted = self._amount if self._amount > 1 else np.ceil(self._amount * rows)
-        return min(max(int(wanted), FEWEST), rows)
+
+def count_rows(amount: float, rows: int) -> int:
+    """How many of so many training rows are in a subset: that part, or above 1 that number, but at least FEWEST."""
+    wanted = amount if amount > 1 else np.ceil(amount * rows)
+    return min(max(int(wanted), FEWEST), rows)
 
 
 def order_rows(count: int, labels: npt.NDArray[Any] | None, rng: np.random.Generator) -> Rows:

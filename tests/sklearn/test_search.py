@@ -9,7 +9,7 @@ import scipy.stats
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.datasets import load_iris, make_classification, make_regression
 from sklearn.ensemble import RandomForestClassifier
-from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.linear_model import LogisticRegression, Ridge, RidgeCV
 from sklearn.metrics import accuracy_score, make_scorer
 from sklearn.model_selection import GridSearchCV, GroupKFold, KFold
 from sklearn.pipeline import make_pipeline
@@ -107,6 +107,7 @@ def test_rows_of_data_may_be_given_as_numbers():
     assert search(levels=[30, 150]).fit(X, Y).resources_ == [30, 150]
 
 
+@pytest.mark.filterwarnings("ignore::mfopt.errors.CostWarning")
 def test_time_is_what_evaluations_cost_where_there_is_a_limit_alone():
     found = search(start=False, capital=None, time_limit="1s").fit(X, Y)
     told = sum(one.told for one in found.cost_estimates_)
@@ -128,6 +129,7 @@ def search_by(ticks, limit):
     return Ticking(SVC(), C, time_limit=limit, cv=3, random_state=0)
 
 
+@pytest.mark.filterwarnings("ignore::mfopt.errors.CostWarning")
 def test_the_clock_of_a_search_is_that_of_its_limit_and_of_its_costs():
     ticks = []
     found = search_by(ticks, 20.0).fit(X, Y)
@@ -135,6 +137,7 @@ def test_the_clock_of_a_search_is_that_of_its_limit_and_of_its_costs():
     assert 0.4 < min(one.cost for one in found.cost_estimates_) < 2.0
 
 
+@pytest.mark.filterwarnings("ignore::mfopt.errors.CostWarning")
 def test_the_time_that_is_left_in_the_end_is_for_promising_candidates(monkeypatch):
     asked = []
     ask = mfopt.Optimizer.ask
@@ -151,6 +154,7 @@ def test_the_time_that_is_left_in_the_end_is_for_promising_candidates(monkeypatc
     assert np.median(results["mean_test_score"][9:]) > np.median(cheap)
 
 
+@pytest.mark.filterwarnings("ignore::mfopt.errors.CostWarning")
 def test_a_stored_search_that_has_spent_its_time_has_none_left_for_candidates(tmp_path, monkeypatch):
     given = {"storage": str(tmp_path / "study.db"), "study": "svc"}
     first = search_by([], 20.0).set_params(**given).fit(X, Y)
@@ -178,7 +182,7 @@ def test_every_kind_of_space_is_understood():
         "coef0": (0.0, 1.0),
         "shrinking": mfopt.Categorical([True, False]),
     }
-    params = search(space=space).fit(X, Y).cv_results_["params"]
+    params = search(space=space, start=False).fit(X, Y).cv_results_["params"]
     assert all(0.1 <= one["C"] <= 10 and 0.1 <= one["gamma"] <= 2.1 and one["degree"] in (2, 3, 4) for one in params)
     assert {type(one["max_iter"]) for one in params} == {int}
     assert all(98_000 < one["max_iter"] < 102_000 and 0 < one["tol"] < 0.02 for one in params)
@@ -193,9 +197,38 @@ def test_several_metrics_are_scored_and_refit_names_the_one_that_counts():
     full = found.cv_results_["fidelity"] == 2
     assert found.best_score_ == found.cv_results_["mean_test_area"][full].max()
     assert "mean_test_right" in found.cv_results_
-    with pytest.raises(InputError, match="refit must name the metric"):
-        search(scoring=scoring, refit=False).fit(X, Y)
     assert not hasattr(search(refit=False).fit(X, Y), "best_estimator_")
+
+
+@pytest.mark.parametrize("refit", [False, lambda results: 0])
+@pytest.mark.parametrize("scoring", [["accuracy", "roc_auc"], ("accuracy",), {"right": "accuracy"}])
+def test_several_metrics_without_a_name_are_refused_before_anything_is_evaluated(scoring, refit):
+    class Watched(SVC):
+        def fit(self, X, y, sample_weight=None):
+            raise AssertionError("fitted")
+
+    with pytest.raises(InputError, match="refit must name the metric to be optimised, where there are several, got"):
+        search(Watched(), scoring=scoring, refit=refit, error_score="raise").fit(X, Y)
+
+
+def test_a_callable_refit_sees_the_rows_of_all_levels():
+    def choose(results):
+        seen.append(set(results["fidelity"].tolist()))
+        return int(np.argmax(results["fidelity"] == 2))
+
+    seen = []
+    found = search(refit=choose).fit(X, Y)
+    assert len(seen[0]) > 1
+    assert found.best_params_ == found.cv_results_["params"][found.best_index_]
+
+
+def test_arrays_and_other_objects_may_be_choices():
+    alphas = [np.logspace(-3, 0, 4), np.logspace(0, 3, 4), np.logspace(0, 3, 5)]
+    space = {"alphas": alphas, "fit_intercept": [True, False]}
+    found = search(RidgeCV(), space, capital=6).fit(X, Y * 1.0)
+    assert any(found.best_params_["alphas"] is one for one in [*alphas, RidgeCV().alphas])
+    for own in (alphas[1].copy(), np.ones(3)):
+        assert search(RidgeCV(own), space, capital=6).fit(X, Y * 1.0).cv_results_["params"][0]["alphas"] is not None
 
 
 class Picky(ClassifierMixin, BaseEstimator):
@@ -218,6 +251,7 @@ class Picky(ClassifierMixin, BaseEstimator):
         return self.a
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.FitFailedWarning")
 def test_a_candidate_that_cannot_be_fitted_is_a_failed_evaluation():
     found = search(Picky(), {"a": (0.0, 1.0)}, capital=6.0).fit(X, Y)
     results = found.cv_results_
@@ -231,6 +265,7 @@ def test_a_candidate_that_cannot_be_fitted_is_a_failed_evaluation():
     assert numbered["mean_test_score"].min() == -1.0
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.FitFailedWarning")
 def test_failures_at_the_end_have_rows_too():
     class Tires(Picky):
         def fit(self, X, y):
@@ -245,11 +280,12 @@ def test_failures_at_the_end_have_rows_too():
     assert set(results["status"][np.argmax(results["fidelity"] == 2) + 1 :]) == {"failed"}
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.FitFailedWarning")
 def test_failures_everywhere_and_failures_that_are_to_be_raised_are_raised():
     with pytest.raises(ValueError, match="a is too small"):
-        search(Picky(), {"a": (0.0, 0.4)}).fit(X, Y)
+        search(Picky(0.1), {"a": (0.0, 0.4)}).fit(X, Y)
     with pytest.raises(RuntimeError, match="a is too small"):
-        search(Picky(), {"a": (0.0, 0.4)}, error_score="raise").fit(X, Y)
+        search(Picky(0.1), {"a": (0.0, 0.4)}, error_score="raise").fit(X, Y)
 
 
 def test_groups_stay_together():
@@ -315,39 +351,6 @@ def test_folds_run_on_a_dask_cluster():
     np.testing.assert_array_equal(together["mean_test_score"], search().fit(X, Y).cv_results_["mean_test_score"])
 
 
-def test_a_search_in_a_storage_is_resumed(tmp_path):
-    given = {"storage": str(tmp_path / "study.db"), "study": "svc"}
-    first = search(**given).fit(X, Y)
-    again = search(**given).fit(X, Y)  # its capital is spent: only the best is scored once more
-    assert len(again.cv_results_["params"]) == 1
-    assert again.best_params_ == first.best_params_
-    assert again.best_score_ == pytest.approx(first.best_score_)
-
-
-def test_a_stored_search_holds_the_scores_themselves(tmp_path):
-    data, values = make_regression(120, 4, random_state=0)
-    given = {"storage": str(tmp_path / "study.db"), "study": "ridge"}
-    found = search(Ridge(), {"alpha": (0.1, 10.0)}, **given).fit(data, values)
-    assert mfopt.Study.open(given["storage"], "ridge").best.y == pytest.approx(found.best_score_)
-
-
-@pytest.mark.parametrize("budget", ["capital", "time_limit"])
-def test_a_larger_budget_goes_on_with_a_stored_search(tmp_path, budget):
-    def run(amount):
-        given = {"capital": None, budget: amount, "storage": str(tmp_path / "study.db"), "study": "svc"}
-        found = search(**given).fit(X, Y)
-        return found, mfopt.Study.open(given["storage"], "svc")
-
-    small, large = (2.5, 5.0) if budget == "capital" else (0.3, 1.0)
-    first, before = run(small)
-    again, after = run(large)
-    assert (before.capital, after.capital) == (small, large)
-    assert len(after.history) > len(before.history)
-    assert again.best_score_ >= first.best_score_
-    with pytest.raises(InputError, match="capital must be at least what it is"):
-        run(small)
-
-
 def test_regression_and_splits_that_are_shuffled_anew_each_time():
     data, values = make_regression(120, 4, random_state=0)
     found = search(Ridge(), {"alpha": (0.1, 10.0)}, cv=KFold(3, shuffle=True)).fit(data, values)
@@ -371,6 +374,12 @@ def test_regression_and_splits_that_are_shuffled_anew_each_time():
         ({"levels": [0.1, 0.5]}, "levels that are parts of the resource must end with 1"),
         ({"levels": [0.1, 50]}, "levels must be all parts"),
         ({"levels": 3}, "levels must be a list"),
+        ({"levels": None}, "levels must be a list of parts or amounts with at least one entry, got None"),
+        ({"levels": []}, "levels must be a list of parts or amounts with at least one entry"),
+        ({"levels": [100, 1000]}, "levels that are numbers of rows must be at most those that a split .* 200, got"),
+        ({"space": {"kernel": ("rbf", "poly")}}, r"kernel, a pair, must be two numbers .* choices go into a list"),
+        ({"space": {"shrinking": (True, False)}}, r"choices go into a list: \[True, False\]"),
+        ({"space": {"degree": (5, 1)}}, r"bounds must satisfy lo < hi, got \(5, 1\) for degree"),
         ({"time_limit": "soon"}, "time_limit must be a number of seconds"),
         ({"capital": 0.5}, "capital must pay for a target query"),
     ],
@@ -381,8 +390,20 @@ def test_wrong_arguments_state_the_rule(options, rule):
 
 
 def test_progress_is_shown_where_it_is_wanted(capsys):
-    search(verbose=1).fit(X, Y)
-    assert "best 0." in capsys.readouterr().err
+    one = search(verbose=1)
+    one.fit(X, Y)
+    shown = capsys.readouterr()
+    assert "best 0." in shown.err
+    assert shown.out == ""
+    assert one.verbose == 1
+    search(verbose=2).fit(X, Y)
+    assert "Fitting 3 folds for each of 1 candidates" in capsys.readouterr().out
+
+
+def test_costs_in_an_odd_order_are_told_in_the_end(monkeypatch):
+    monkeypatch.setattr(mfopt.Optimizer, "cost_oddities", property(lambda self: ["a costs 2 and b 1"]))
+    with pytest.warns(mfopt.errors.CostWarning, match="costs should rise with the fidelity: a costs 2 and b 1"):
+        search().fit(X, Y)
 
 
 def test_iris_is_classified_within_a_few_full_evaluations():
