@@ -307,6 +307,11 @@ class FidelityModels:
             return False
         return self.observations.is_repeatable(k) is None and (self.is_noisy(k) or self.observations.jumps(k))
 
+    def may_be_repeated(self, k: int) -> bool:
+        """Whether a second value of a point would settle whether position k is noisy: nothing else has."""
+        unknown = self._noises[k] is None and self.observations.is_repeatable(k) is None
+        return unknown and self.observations.counts[k] > 1
+
     def is_noisy(self, k: int) -> bool:
         """Whether values of position k are noisy beyond doubt.
 

@@ -64,6 +64,20 @@ def test_a_cheap_fidelity_that_fails_alone_is_skipped():
     assert opt.best.y > 1.9  # 2 at (1, 0.4), where the first fidelity always fails
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_two_cheap_fidelities_that_fail_everywhere_are_left_alone(seed):
+    opt = mfopt.Optimizer([(0.0, 1.0)] * 2, [0.1, 0.3, 1.0], capital=20.0, rng=seed)
+    asked = [0, 0, 0]
+    while not opt.done:
+        trial = opt.ask()
+        asked[trial.fidelity] += 1
+        if trial.fidelity == 2:
+            opt.tell(trial, -float(((trial.x - 0.3) ** 2).sum()))
+        else:
+            opt.tell(trial, status="failed")
+    assert asked[2] >= 17
+
+
 @pytest.mark.parametrize("seed", [0, 1])
 def test_a_value_is_not_checked_where_the_fidelity_below_is_known_to_fail(seed):
     _, trials = run(lambda x, m: m == 0 and x[0] > 0.5, seed=seed)

@@ -202,7 +202,8 @@ class Cycle(ABC):
         there is noise the second is worth as much as any.
         """
         for k, fidelity in enumerate(self._used):
-            if not self._models.may_be_noisy(k) or not self._can_pay(k, view.remaining):
+            asks = self._models.may_be_noisy(k) or (k == self._top and self._is_last_test_due(pending))
+            if not asks or not self._can_pay(k, view.remaining):
                 continue
             points, _ = self._observations.worked(k)
             u = points[int(np.argmax(self._models.models[k].posterior(points)[0]))].copy()
@@ -235,7 +236,18 @@ class Cycle(ABC):
 
     def exhausted(self, pending: Sequence[Query]) -> bool:
         """Whether a finite set has no useful query left: its target, taken for noiseless, knows every point."""
-        return self._observations.all_finished(self._top, pending) and self._models.is_noiseless(self._top)
+        known = self._observations.all_finished(self._top, pending) and self._models.is_noiseless(self._top)
+        return known and not self._is_last_test_due(pending)
+
+    def _is_last_test_due(self, pending: Sequence[Query]) -> bool:
+        """Whether a second query of a point is to tell, once the target knows a finite set, that it is noiseless.
+
+        A dozen values are no more than a model can follow, however noisy they are.
+        """
+        if not (self._manner.noise_tests and self._models.may_be_repeated(self._top)):
+            return False
+        waiting = any(q.fidelity == self._used[self._top] for q in pending)
+        return not waiting and self._observations.all_finished(self._top, pending)
 
     def posterior(self, fidelity: int) -> Posterior | None:
         """What the models say of a fidelity in use, as soon as any value is known."""

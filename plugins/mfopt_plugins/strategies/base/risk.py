@@ -100,9 +100,9 @@ class Risk(Kept):
         return True
 
     def fails_alone(self, u: Array, k: int) -> bool:
-        """Whether position k is likely to fail at this point, and the next one is not."""
-        here, above = (float(self._failures.probability(u[None], j)[0]) for j in (k, k + 1))
-        return here > 0.5 and above < here - ALONE
+        """Whether position k is likely to fail at this point, and one above it is not."""
+        here, *above = (float(self._failures.probability(u[None], j)[0]) for j in range(k, self._top + 1))
+        return here > 0.5 and min(above) < here - ALONE
 
     def find_probe(self, u: Array, pending: Sequence[Query]) -> int | None:
         """The cheapest position that tells whether the target fails at u, for less than its failure would cost."""
