@@ -58,6 +58,7 @@ STEPS: list[tuple[str, ...]] = [
 ]
 CAPITALS = (5, 10, 20)  # λ_M at which the regret is read
 FIRST_SEED = 500
+UNKNOWN = 10.0  # the relative regret of a run without a target value
 RESULTS = Path(__file__).parent / "results" / "departures.json"
 
 
@@ -107,12 +108,17 @@ def load() -> dict[str, list[float]]:
 
 
 def read() -> tuple[np.ndarray, int]:
-    """log10 of the relative regret by step, run and capital, where a run has all steps; the number of problems."""
+    """log10 of the relative regret by step, run and capital, where a run has all steps; the number of problems.
+
+    A run without a target value counts as UNKNOWN; where most runs of a step have none, all are NaN.
+    """
     found = load()
     keys = sorted({key.split(" ", 1)[1] for key in found})
     whole = [key for key in keys if all(f"{i} {key}" in found for i in range(len(STEPS)))]
-    logs = [[np.log10(np.clip(found[f"{i} {key}"], families.FLOOR, 10.0)) for key in whole] for i in range(len(STEPS))]
-    return np.array(logs), len({key.split()[0] for key in whole})
+    regrets = np.array([[found[f"{i} {key}"] for key in whole] for i in range(len(STEPS))])
+    logs = np.log10(np.clip(regrets, families.FLOOR, UNKNOWN))
+    empty = np.isinf(regrets).mean(axis=1, keepdims=True) > 0.5
+    return np.where(empty, np.nan, logs), len({key.split()[0] for key in whole})
 
 
 def table() -> str:
@@ -122,13 +128,14 @@ def table() -> str:
     lines = [
         f"mfopt {mfopt.__version__}, `python benchmarks/departures.py`: mean of log₁₀ of the simple regret over "
         f"{logs.shape[1]} runs on {problems} problems, relative to the distance of the maximum from the median of the "
-        f"function, at {where} λ_M, and its change by the step with the standard error between runs. Less is better.",
+        f"function, at {where} λ_M, and its change by the step with the standard error between runs. Less is better. A "
+        f"run without a target value counts as {UNKNOWN:g} times that distance; – stands where most have none.",
         "",
         "| step | log₁₀ regret | change |",
         "|---|---|---|",
     ]
     for i, step in enumerate(STEPS):
-        mean = " / ".join(f"{value:.2f}" for value in logs[i].mean(axis=0))
+        mean = " / ".join("–" if np.isnan(value) else f"{value:.2f}" for value in logs[i].mean(axis=0))
         name = ", ".join(part if part == DESIGN else f"`{part}`" for part in step)
         lines.append(f"| {'+ ' + name if step else 'paper mode'} | {mean} | {describe_change(logs, i) if i else '–'} |")
     return "\n".join(lines)
@@ -138,7 +145,8 @@ def describe_change(logs: np.ndarray, i: int, first: int = 0) -> str:
     """The change by step i at the capitals from `first` on, with its standard error."""
     moved = (logs[i] - logs[i - 1])[:, first:]
     error = moved.std(axis=0, ddof=1) / np.sqrt(len(moved))
-    return " / ".join(f"{a:+.2f} ± {b:.2f}" for a, b in zip(moved.mean(axis=0), error, strict=True))
+    pairs = zip(moved.mean(axis=0), error, strict=True)
+    return " / ".join("–" if np.isnan(a) else f"{a:+.2f} ± {b:.2f}" for a, b in pairs)
 
 
 def write_worths(page: Path) -> None:

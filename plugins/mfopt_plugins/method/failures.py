@@ -9,12 +9,14 @@ Nothing is done before the first failure.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from copy import deepcopy
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from mfopt.protocols import Array
+from mfopt.protocols import Array, BoolArray
 from mfopt_plugins.method.crash_learning import Shape, learn
 from mfopt_plugins.method.crashes import LEVEL, LINK, MEAN, VARIANCE, Crashes, Outcomes, Sites
 from mfopt_plugins.method.kept import array, count, flag, group, many, mapping, maybe, number
@@ -128,7 +130,22 @@ class FailureModel:
 
     def is_likely(self, u: Array, k: int) -> bool:
         """Whether one point is more likely to fail at position k than not, unless failures come at random."""
-        return self.active and bool(self._deviations(u[None], k)[0] > 0.0)
+        return bool(self.are_likely(u[None], k)[0])
+
+    def are_likely(self, u: Array, k: int) -> BoolArray:
+        """The same of the rows of u."""
+        return np.asarray(self._deviations(u, k) > 0.0) if self.active else np.zeros(len(u), dtype=np.bool_)
+
+    def foresee(self, k: int) -> Callable[[Array], BoolArray] | None:
+        """`are_likely` at position k as of all that was told; None where nothing failed.
+
+        It belongs to a copy: what asks find here must not depend on who looks in between.
+        """
+        if not self.active:
+            return None
+        own = deepcopy(self)
+        own.update()
+        return partial(own.are_likely, k=k)
 
     def _deviations(self, u: Array, k: int) -> Array:
         """The latent's mean at the rows of u, at position k, in its deviations."""

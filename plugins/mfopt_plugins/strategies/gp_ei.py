@@ -18,7 +18,8 @@ class GPEI(ImprovementStrategy):
 
     Differences from the literature: the logarithm is maximised, which is the same point but has a gradient far from
     the incumbent too; y* is the best value observed only where the target is noiseless, otherwise the best posterior
-    mean at the points queried; pending queries count as told with their posterior mean.
+    mean at the points queried; pending queries count as told with their posterior mean. In practical mode the model
+    learns its mean too, from about 300 rows at most, and the search has corners and ascents beside DIRECT.
     """
 
     kind = "expected improvement"

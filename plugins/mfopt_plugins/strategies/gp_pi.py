@@ -27,8 +27,8 @@ class GPPI(ImprovementStrategy):
 
     Differences from the literature: ξ is relative, so that the unit of the values does not matter; while values bring
     no improvement every second query asks for a larger one, 4, 16 and then 64 ξ, since the model may be wrong, and
-    after five of them two of four go into a gap or are crossed (base/stall.py); y*, pending queries and the logarithm
-    as in gp-ei.
+    after five of them two of four go into a gap or are crossed (base/stall.py); y*, pending queries, the logarithm,
+    learning and the search as in gp-ei.
     """
 
     kind = "probability of improvement"

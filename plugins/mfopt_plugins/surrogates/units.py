@@ -12,7 +12,6 @@ from mfopt.protocols import Array
 from mfopt_plugins.surrogates.given import Given
 from mfopt_plugins.surrogates.gp.process import Hyper
 
-
 LEAST_UNIT = 1e-153  # its square must not underflow
 NEGLIGIBLE = 1e-9  # of the largest deviation of any fidelity: values that vary by less are no unit for the others
 

@@ -280,3 +280,17 @@ def test_half_of_x_without_a_cheap_fidelity_does_not_take_most_of_the_capital():
                 opt.tell(trial, 0.9 * y + 0.2 * float(np.sin(4 * x[0] + x[1])))
     assert len(exploring) > 100
     assert np.mean(exploring) < 0.3
+
+
+@pytest.mark.parametrize("domain", [mfopt.Box([(0.0, 1.0)] * 2), mfopt.Space({"a": (0.0, 1.0), "k": ["u", "v"]})])
+@pytest.mark.parametrize("maximiser", ["direct", "nlopt-direct", "multistart"])
+def test_no_point_is_recommended_where_evaluations_fail(domain, maximiser):
+    """The values rise towards the half that fails: their mean goes on rising there."""
+    opt = mfopt.Optimizer(domain, [1.0, 5.0], capital=80.0, rng=0, maximiser=maximiser)
+    while not opt.done:
+        trial = opt.ask()
+        fails = trial.x[0] > 0.6
+        opt.tell(trial, None if fails else float(trial.x[0]), "failed" if fails else "ok")
+    found = opt.recommend(anywhere=True)
+    assert found.x[0] < 0.65
+    assert found.mean >= opt.best.y - 1e-9

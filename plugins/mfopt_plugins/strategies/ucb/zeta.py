@@ -94,7 +94,7 @@ class ZetaRule(Kept):
         if fidelity not in self.violations:
             warnings.warn(
                 f"the zetas given let fidelities {fidelity} and {self._fidelities[high]} differ by at most "
-                f"{bound:.6g} at a point, got {difference:.6g}; the run goes on with them, but they may hide the maximum",
+                f"{bound:.6g} at a point, got {difference:.6g}; the run goes on with them: they may hide the maximum",
                 ZetaWarning,
                 stacklevel=2,
             )
