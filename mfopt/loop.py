@@ -59,7 +59,7 @@ def maximize(
     retries: int = 0,
     progress: bool | None = None,
     callback: Callback | None = None,
-    time_limit: float | None = None,
+    time_limit: float | str | None = None,
     on_error: str = "raise",
     cost: str | None = None,
     target: float | None = None,
@@ -121,7 +121,7 @@ def minimize(
     retries: int = 0,
     progress: bool | None = None,
     callback: Callback | None = None,
-    time_limit: float | None = None,
+    time_limit: float | str | None = None,
     on_error: str = "raise",
     cost: str | None = None,
     target: float | None = None,
@@ -163,7 +163,7 @@ def run(
     retries: int = 0,
     progress: bool | None = None,
     callback: Callback | None = None,
-    time_limit: float | None = None,
+    time_limit: float | str | None = None,
     on_error: str = "raise",
     cost: str | None = None,
     target: float | None = None,
@@ -188,13 +188,13 @@ def run(
                 worker of a Dask cluster is first run again without counting (docs/parallel.md)
     progress    True, False, or None: when stderr is a terminal
     callback    called as callback(optimizer, trial, y) after each tell, y None for a failed one; True ends the loop
-    time_limit  seconds; no evaluation starts later
+    time_limit  seconds, or a string such as "90s", "30m" or "2h"; no evaluation starts later
     on_error    what to do when an evaluation has failed for good: "raise" its exception, or "record" the trial as
                 failed and go on
     cost        how to find out what an evaluation costs (docs/costs.md). None: it costs what the optimiser says.
                 "time": the seconds that it takes; "total-time": with those of the ask before it; "reported": what the
                 function says, by returning {"value": value, "cost": cost}
-    target      a value at the target that is good enough to stop; see docs/costs.md for `stop` and `tolerance`
+    target      a value at the target that is good enough to stop or not to begin; docs/costs.md has stop and tolerance
 
     Results are told as they arrive. When the callback, a value or the time limit ends the loop, what runs is awaited
     and told. Ctrl-C ends it at once with the result so far and success False; trials under way stay pending and are not

@@ -43,8 +43,8 @@ class Study(Optimizer):
 
         capital    raises Λ, for this and all other processes; None leaves it as it is
         domain, strategy, surrogate, maximiser
-                   needed only where they are objects that the storage cannot hold (functions as constraints, plugins
-                   that are not installed): the same as the study was made with
+                   needed only to ask, and only where they are objects that the storage cannot hold (functions as
+                   constraints, plugins that are not installed): the same as the study was made with
 
         lease, worker and threads are those of mfopt.Optimizer.
         """

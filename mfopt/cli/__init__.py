@@ -16,6 +16,7 @@ from typing import cast
 import mfopt
 from mfopt.checks import escape
 from mfopt.cli.command import Command, ExitCode
+from mfopt.cli.warned import brief_warnings
 
 _DESCRIPTION = """\
 Find the best point of an expensive function with the help of cheaper versions of it, at a low total cost."""
@@ -49,7 +50,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     try:
         try:
-            return _carry_out(sys.argv[1:] if argv is None else argv)
+            with brief_warnings():
+                return _carry_out(sys.argv[1:] if argv is None else argv)
         finally:
             _flush()  # what cannot be printed fails here, not when the interpreter ends
     except BrokenPipeError:

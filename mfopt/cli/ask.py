@@ -18,7 +18,8 @@ _EPILOG = """Each trial is one line: its id, its fidelity (0 is the cheapest) an
       mfopt tell study.db $id $(./simulate $fidelity $chord $rate) || mfopt fail study.db $id
   done
 
-A parameter that does not count at a point is a "-" there. With --json a trial is an object: id, fidelity, name, cost,
+A parameter that does not count at a point is a "-" there. A choice with a blank in it would be read as two words: use
+--json for those. With --json a trial is an object: id, fidelity, name, cost,
 index (the row of a candidate), x by name without what does not count, and the reason.
 Trials whose lease has run out are handed out again before new ones.
 

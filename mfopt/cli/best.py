@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 
 from mfopt.checks import escape
 from mfopt.cli._shared import add_storage, open_study
 from mfopt.cli.answers import as_dict, print_recommendation
 from mfopt.cli.command import ExitCode, Subparsers
-from mfopt.errors import MfoptError
+from mfopt.errors import InputError, MfoptError
+from mfopt.run.trial import Recommendation
+from mfopt.study import Study
 
 
 def add(commands: Subparsers) -> None:
@@ -28,7 +31,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     best = study.best
     if best is None:
         raise MfoptError(f"study {study.name} has no value at the target fidelity yet")
-    recommended = study.recommend_if_noisy()
+    recommended = _try_recommend(study)
     if arguments.json:
         shown = {"id": best.trial_id, "y": best.y, "x": best.params, "recommended": as_dict(recommended)}
         print(json.dumps({**shown, "spent": study.spent, "capital": study.capital}))
@@ -40,3 +43,12 @@ def run(arguments: argparse.Namespace) -> ExitCode:
         print_recommendation(recommended)
     print(f"spent  {study.spent:g} of {'unlimited' if study.capital is None else f'{study.capital:g}'}")
     return ExitCode.DONE
+
+
+def _try_recommend(study: Study) -> Recommendation | None:
+    """What is recommended; the best value is shown all the same where the storage could not hold what that needs."""
+    try:
+        return study.recommend_if_noisy()
+    except InputError as error:
+        print(f"mfopt: warning: there is no recommendation: {escape(str(error))}", file=sys.stderr)
+        return None

@@ -45,7 +45,12 @@ def add(commands: Subparsers) -> None:
     where.add_argument("--dim", action="append", metavar="NAME=VALUES", help="a parameter, as below; once for each")
     where.add_argument("--candidates", metavar="FILE", help="a CSV file with a header: the points to choose from")
     parser.add_argument(
-        "--costs", type=float, nargs="+", required=True, metavar="C", help="one per fidelity, increasing"
+        "--costs",
+        type=_read_cost,
+        nargs="+",
+        required=True,
+        metavar="C",
+        help="one per fidelity, increasing; - for each where they are not known, and learnt from those told",
     )
     parser.add_argument("--capital", type=float, help="total budget, in the unit of the costs (default: no limit)")
     parser.add_argument("--minimize", action="store_true", help="look for the smallest value")
@@ -70,8 +75,16 @@ def run(arguments: argparse.Namespace) -> ExitCode:
         storage=arguments.storage,
         study=arguments.study,
     )
-    print(f"study {arguments.study or 'default'}: {study.domain}, costs {list(study.costs)}, seed {study.seed}")
+    costs = "to be learnt" if None in arguments.costs else list(study.costs)
+    print(f"study {arguments.study or 'default'}: {study.domain}, costs {costs}, seed {study.seed}")
     return ExitCode.DONE
+
+
+def _read_cost(text: str) -> float | None:
+    try:
+        return None if text == "-" else float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"a cost must be a number, or - where it is not known, got {text!r}") from None
 
 
 def _read_domain(parameters: list[str]) -> Domain:

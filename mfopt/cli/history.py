@@ -21,12 +21,13 @@ def add(commands: Subparsers) -> None:
     parser = commands.add_parser(
         "history",
         help="list the trials of a study",
-        description="List what was told, in that order; then, with --pending, the trials that are still pending.",
+        description="List what was told, in that order, with the bounds of failures if there are any; then, with "
+        "--pending, the trials that are still pending.",
     )
     add_storage(parser)
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--csv", action="store_true", help="as CSV, which mfopt check reads")
-    form.add_argument("--json", action="store_true", help="as JSON: a list of objects, with the bounds of failures")
+    form.add_argument("--json", action="store_true", help="as JSON: a list of objects")
     parser.add_argument("--pending", action="store_true", help="the pending trials too")
 
 
@@ -42,6 +43,10 @@ def run(arguments: argparse.Namespace) -> ExitCode:
         [str(row["id"]), *x, str(row["fidelity"]), _as_string(row["y"]), _as_string(row["cost"]), row["status"]]
         for row, x in zip(rows, cells, strict=True)
     ]
+    if any("bound" in row for row in rows):
+        names.append("bound")
+        for row, line in zip(rows, lines, strict=True):
+            line.append(_as_string(row.get("bound")))
     if arguments.csv:
         csv.writer(sys.stdout, lineterminator="\n").writerows([names, *lines])
     else:

@@ -61,10 +61,11 @@ class ProblemFile:
     path: Path | None  # of the file, when it was named by its path
 
 
-def load(source: str) -> ProblemFile:
+def load(source: str, cost: str | None = None) -> ProblemFile:
     """The problem that `source` names: problem.py, problem.py:name, package.module, package.module:name.
 
-    Or one that mfopt.problems knows, with its options: "svm", "borehole:costs=[0.1,1]".
+    Or one that mfopt.problems knows, with its options: "svm", "borehole:costs=[0.1,1]". `cost` is what the command line
+    says of how costs are found out, in place of what the file says.
     """
     where, _, name = source.partition(":")
     if where in problems.names():
@@ -81,7 +82,7 @@ def load(source: str) -> ProblemFile:
         check_names(given, _find_unread(module), _NAMES, source)
     elif isinstance(found, Mapping | SimpleNamespace | type):  # other objects may have more to do than to be a problem
         check_names(given, found if isinstance(found, Mapping) else vars(found), _NAMES, source)
-    return _read_problem(given, source, path)
+    return _read_problem(given if cost is None else {**given, "cost": cost}, source, path)
 
 
 def _read_known(problem: problems.Benchmark) -> ProblemFile:

@@ -6,6 +6,7 @@ product       what the two share; sampling.py draws its points, from pool.py whe
               feasible.py reads those that the user knows of
 finite        FiniteSet, a table of candidates (table.py), found by their values (rows.py)
 params        a point as {name: native value}
+missing       in the place of a domain that a storage could not hold; rebuild.py makes those that it could
 as_domain     what a user may give as a domain
 """
 

@@ -2,7 +2,8 @@
 
 SciPy's LinearConstraint and NonlinearConstraint, vectorised predicates and functions of named values become one small
 object each, with `holds`. There is no tolerance: a point that is kept satisfies lb ≤ g(x) ≤ ub as evaluated. An
-equality would leave a set without interior, which no sampling or search in the box can hit, so it is refused.
+equality of real numbers would leave a set without interior, which no sampling or search in the box can hit, so it is
+refused; one of integers is not.
 """
 
 from __future__ import annotations
@@ -65,7 +66,11 @@ class Nonlinear:
         return np.fromiter((self._holds_at(row) for row in x), dtype=np.bool_, count=len(x))
 
     def _holds_at(self, row: Array) -> bool:
-        value = np.atleast_1d(np.asarray(self.fun(row.copy()), dtype=np.float64))
+        try:
+            found = self.fun(row.copy())
+        except Exception as error:
+            raise _cannot_judge("every point", error, row.tolist(), self.fun) from error
+        value = np.atleast_1d(np.asarray(found, dtype=np.float64))
         try:
             np.broadcast_shapes(value.shape, self.lb.shape, self.ub.shape)
         except ValueError:
@@ -120,14 +125,11 @@ class Named:
     def _holds_at(self, values: dict[str, Any]) -> bool:
         try:
             kept = self.fun(values)
-        except KeyError as error:
-            absent = [name for name in self._names if name not in values]
-            if str(error) not in map(repr, absent):
-                raise
-            raise InputError(
-                "a constraint must be able to judge points where some parameters do not count, got KeyError: "
-                f"{error} at {show(values)} from {_name(self.fun)}"
-            ) from error
+        except Exception as error:
+            absent = [repr(name) for name in self._names if name not in values]
+            missed = isinstance(error, KeyError) and str(error) in absent
+            judged = "points where some parameters do not count" if missed else "every point"
+            raise _cannot_judge(judged, error, values, self.fun) from error
         if not isinstance(kept, bool | np.bool_):
             raise InputError(
                 f"a constraint must return True or False for one point, got {show(kept)} from {_name(self.fun)}"
@@ -146,8 +148,11 @@ def as_constraints(given: object, d: int) -> tuple[Constraint, ...]:
     return tuple(as_constraint(one, d) for one in each)
 
 
-def as_constraint(given: object, d: int) -> Constraint:
-    """SciPy's constraint or a vectorised predicate, for points of `d` coordinates."""
+def as_constraint(given: object, d: int, discrete: Sequence[bool] | None = None) -> Constraint:
+    """SciPy's constraint or a vectorised predicate, for points of `d` coordinates.
+
+    discrete   which coordinates have values that an equality can hit; None: none of them
+    """
     from scipy.optimize import LinearConstraint, NonlinearConstraint  # slow to import
 
     if isinstance(given, LinearConstraint):
@@ -157,7 +162,8 @@ def as_constraint(given: object, d: int) -> Constraint:
             raise InputError(f"A of a LinearConstraint must have {d} columns, one per dimension, got {a.shape}")
         if not np.isfinite(a).all():
             raise InputError(f"A of a LinearConstraint must be finite, got {show(a.tolist())}")
-        lb, ub = _bounds(given.lb, given.ub, (len(a),))
+        exact = (a[:, ~np.array(discrete or [False] * d)] == 0.0).all(axis=1)
+        lb, ub = _bounds(given.lb, given.ub, (len(a),), exact)
         return Linear(a, lb, ub)
     if isinstance(given, NonlinearConstraint):
         return Nonlinear(given.fun, *_bounds(given.lb, given.ub, None))
@@ -169,8 +175,10 @@ def as_constraint(given: object, d: int) -> Constraint:
     )
 
 
-def _bounds(lb: object, ub: object, shape: tuple[int, ...] | None) -> tuple[Array, Array]:
-    """The two bounds of a constraint, broadcast to `shape` where it is known."""
+def _bounds(
+    lb: object, ub: object, shape: tuple[int, ...] | None, exact: BoolArray | bool = False
+) -> tuple[Array, Array]:
+    """The two bounds of a constraint, broadcast to `shape` where it is known; where `exact` they may be equal."""
     low = np.atleast_1d(real_array(lb, "lb of a constraint"))
     high = np.atleast_1d(real_array(ub, "ub of a constraint"))
     try:
@@ -180,12 +188,21 @@ def _bounds(lb: object, ub: object, shape: tuple[int, ...] | None) -> tuple[Arra
         raise InputError(
             f"lb and ub of a constraint must have one value per row of A, got {low.shape} and {high.shape}"
         ) from None
-    if not (low < high).all():  # NaN fails this too
+    if not ((low < high) | (exact & (low == high))).all():  # NaN fails this too
         raise InputError(
-            f"a constraint needs lb < ub (an equality leaves no interior: drop a coordinate instead), "
+            f"a constraint needs lb < ub (an equality of real numbers leaves no interior: drop a coordinate instead; "
+            "one of integers alone can be a function), "
             f"got lb {low.tolist()}, ub {high.tolist()}"
         )
     return low, high
+
+
+def _cannot_judge(judged: str, error: Exception, point: object, fun: object) -> InputError:
+    """The error of a function that raises one."""
+    return InputError(
+        f"a constraint must be able to judge {judged}, got {type(error).__name__}: {error} at {show(point)} from "
+        f"{_name(fun)}"
+    )
 
 
 def _name(fun: object) -> str:

@@ -34,7 +34,7 @@ class Integer:
     when: When = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
-        lo, hi = integer(self.lo, "a lower bound of integers"), integer(self.hi, "an upper bound of integers")
+        lo, hi = _whole(self.lo, "a lower bound of integers"), _whole(self.hi, "an upper bound of integers")
         object.__setattr__(self, "log", check_log(self.log))
         if not lo < hi:
             raise InputError(f"bounds must satisfy lo < hi, got ({lo}, {hi})")
@@ -55,11 +55,8 @@ class Integer:
         return self.encode(np.arange(self.lo, self.hi + 1, dtype=np.float64)) if count <= LISTED else None
 
     def validate(self, value: object, name: str) -> float:
-        whole = value.item() if isinstance(value, np.generic) else value
-        if isinstance(whole, float) and whole.is_integer():
-            whole = int(whole)
         try:
-            number = integer(whole, name)
+            number = _whole(value, name)
         except InputError as error:
             raise DomainError(str(error)) from None
         if not self.admits(number):
@@ -201,6 +198,12 @@ class Categorical:
         return {"kind": "categorical", "choices": list(self.choices), **described_when(self.when)}
 
 
+def _whole(value: object, what: str) -> int:
+    """An integer, also one that is written as a float: 1e3."""
+    number = _as_plain(value)
+    return integer(int(number) if isinstance(number, float) and number.is_integer() else number, what)
+
+
 def _plain_choices(given: object, what: str) -> tuple[Any, ...]:
     """Distinct values that JSON knows."""
     if isinstance(given, str) or not isinstance(given, Sequence | np.ndarray) or len(given) == 0:
@@ -223,7 +226,7 @@ def _find(choices: Sequence[Any], value: object, name: str) -> int:
     keys = [choice_key(choice) for choice in choices]
     try:
         return keys.index(choice_key(_as_plain(value)))
-    except ValueError:
+    except (ValueError, TypeError):  # pandas' NA cannot be compared
         raise DomainError(f"{name} must be one of {show(list(choices))}, got {show(value)}") from None
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mfopt.checks import show
-from mfopt.domains.params import is_frame, params_of_frame
+from mfopt.domains.params import is_frame, is_series, params_of_frame
 from mfopt.errors import DomainError, InputError
 from mfopt.protocols import Array
 
@@ -22,7 +22,7 @@ def read_feasible(product: Product, given: object) -> Array:
         return np.empty((0, len(product.names)))
     points: Any = params_of_frame(given) if is_frame(given) else given
     lists = isinstance(points, list | tuple) or getattr(points, "ndim", 1) == 2
-    many = lists and all(isinstance(one, Mapping | list | tuple | np.ndarray) for one in points)
+    many = lists and all(isinstance(one, Mapping | list | tuple | np.ndarray) or is_series(one) for one in points)
     try:
         x = np.array([product.validate(one) for one in (points if many else [points])])
     except DomainError as error:

@@ -10,6 +10,7 @@ import numpy as np
 from mfopt.checks import real_array, real_number, show
 from mfopt.domains.dimensions import Real, check_log
 from mfopt.domains.discrete import Categorical
+from mfopt.domains.params import read_row
 from mfopt.domains.rows import Integers, RowIndex
 from mfopt.domains.table import Table, read_table
 from mfopt.errors import DomainError, InputError
@@ -93,6 +94,7 @@ class FiniteSet:
         return len(self._values)
 
     def validate(self, x: object) -> Array:
+        x = read_row(x)
         if isinstance(x, Mapping):
             if set(x) != set(self._names):
                 raise DomainError(f"x must have exactly the keys {list(self._names)}, got {show(list(x))}")

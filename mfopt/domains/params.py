@@ -6,6 +6,8 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, TypeGuard
 
+import numpy as np
+
 from mfopt.hooks import NamesArguments, NamesValues
 from mfopt.protocols import Array, Domain
 
@@ -37,6 +39,23 @@ def argument_of(domain: Domain, x: Array) -> Array | dict[str, Any]:
 def is_frame(given: object) -> TypeGuard[Any]:
     """Whether it is a DataFrame; pandas need not be installed."""
     return hasattr(given, "columns") and hasattr(given, "to_dict")
+
+
+def is_series(given: object) -> TypeGuard[Any]:
+    """Whether it is a Series, such as a row of a DataFrame."""
+    return hasattr(given, "index") and hasattr(given, "to_dict") and not hasattr(given, "columns")
+
+
+def read_row(given: object) -> object:
+    """A Series as params, by its index: its order is that of the user's table, not ours. Anything else as it is."""
+    return {str(name): value for name, value in given.to_dict().items()} if is_series(given) else given
+
+
+def is_missing(value: object) -> bool:
+    """Whether tables say with it that there is nothing: None, NaN, pandas' NA and NaT."""
+    if isinstance(value, float | np.floating):
+        return bool(value != value)
+    return value is None or type(value).__name__ in ("NAType", "NaTType")
 
 
 def params_of_frame(frame: Any) -> list[dict[str, Any]]:

@@ -15,6 +15,7 @@ from mfopt.domains.dimensions import Dimension, Real
 from mfopt.domains.feasible import read_feasible
 from mfopt.domains.lattice import Lattice
 from mfopt.domains.listing import list_points
+from mfopt.domains.params import is_missing, read_row
 from mfopt.domains.sampling import Sampler
 from mfopt.errors import DomainError, InputError
 from mfopt.protocols import Array, Block, BoolArray
@@ -126,8 +127,9 @@ class Product:
         return {name: native(value) for (name, native), value in each if value == value}
 
     def _from_user(self, x: object) -> Array:
+        x = read_row(x)
         if isinstance(x, Mapping):
-            return self._from_mapping(_without_nan(x, self._names, self._dimensions))
+            return self._from_mapping(_without_missing(x, self._names, self._dimensions))
         values = _as_values(x, self._names)
         if isinstance(values, np.ndarray):
             return self._from_units(values)
@@ -279,21 +281,22 @@ def _has_none(dimension: Dimension) -> bool:
     return None in getattr(dimension, "choices", ())
 
 
-def _without_nan(values: Mapping[Any, Any], names: Sequence[str], dimensions: Sequence[Dimension]) -> dict[Any, Any]:
-    """The same with None in place of NaN where there may be nothing: tables say NaN there."""
+def _without_missing(
+    values: Mapping[Any, Any], names: Sequence[str], dimensions: Sequence[Dimension]
+) -> dict[Any, Any]:
+    """The same with None in place of NaN where there may be nothing: tables say NaN there. pandas' NA is never more."""
     each = zip(names, dimensions, strict=True)
     optional = {name for name, dimension in each if dimension.when is not None or _has_none(dimension)}
-    return {name: None if name in optional and _is_nan(value) else value for name, value in values.items()}
-
-
-def _is_nan(value: object) -> bool:
-    return isinstance(value, float) and value != value
+    return {
+        name: None if is_missing(value) and (name in optional or not isinstance(value, float)) else value
+        for name, value in values.items()
+    }
 
 
 def _as_values(x: object, names: Sequence[str]) -> Sequence[object] | Array:
     """One entry per parameter: native values in a list, or user units in a float array."""
     d = len(names)
-    if hasattr(x, "to_numpy"):  # a row of a table
+    if hasattr(x, "to_numpy"):  # a row of a table without names
         x = x.to_numpy()
     if isinstance(x, np.ndarray) and x.dtype.kind not in "iuf":
         x = x.tolist()

@@ -57,7 +57,7 @@ class Space(Product):
                 "constraints of a space with categories, ordinals or conditions must be functions of "
                 f"{{name: value}}, got {show(given)}"
             )
-        return as_constraint(given, len(self._dimensions))
+        return as_constraint(given, len(self._dimensions), [isinstance(dim, Integer) for dim in self._dimensions])
 
     def _name_rows(self, x: Array) -> list[dict[str, Any]]:
         """The params of every row; column by column where all of them count, which is faster."""

@@ -10,11 +10,12 @@ import numpy as np
 
 from mfopt.checks import real_array, show
 from mfopt.domains.discrete import Categorical, choice_key, is_plain
+from mfopt.domains.params import is_missing
 from mfopt.errors import InputError
 from mfopt.protocols import Array
 
 MOST_CHOICES = 1000  # of one column: each takes a unit coordinate
-_LARGEST = 2**53  # integers beyond it are no float64
+_LARGEST = 2**53  # a float64 does not tell integers beyond it apart
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +49,9 @@ def read_table(points: object, names: object) -> Table:
         values = real_array(points, "candidates")
         values = values[:, None] if values.ndim == 1 else values
         whole = columns.dtype.kind in "iu"
-        read = [_Column(column, None, whole and _fits(column)) for column in values.T] if values.ndim == 2 else []
+        read = [_Column(column, None, whole) for column in values.T] if values.ndim == 2 else []
+        if whole:
+            _check_integers(columns, "candidates")
     else:
         read = [_read_column(column, _label(labels, j)) for j, column in enumerate(columns)]
         values = np.column_stack([one.values for one in read]) if read else np.empty((0, 0))
@@ -108,16 +111,18 @@ def _list_columns(points: object) -> Any:
 def _read_column(cells: Any, name: str) -> _Column:
     """Numbers as they are; strings, booleans and mixtures as places among the choices, in order of appearance."""
     if isinstance(cells, np.ndarray) and cells.dtype.kind in "iuf":
-        return _Column(real_array(cells, "candidates"), None, cells.dtype.kind != "f" and _fits(cells))
+        if cells.dtype.kind != "f":
+            _check_integers(cells, name)
+        return _Column(real_array(cells, "candidates"), None, cells.dtype.kind != "f")
     # item() makes integers of dates in nanoseconds.
     plain = [cell.item() if isinstance(cell, np.generic) and cell.dtype.kind not in "mM" else cell for cell in cells]
     kinds = set(map(type, plain))
     if kinds <= {int, float}:
-        values = np.array(plain, dtype=np.float64)
-        return _Column(values, None, kinds == {int} and _fits(values))
+        _check_integers([cell for cell in plain if isinstance(cell, int)], name)
+        return _Column(np.array(plain, dtype=np.float64), None, kinds == {int})
     for k, cell in enumerate(plain):
         if cell is None or not is_plain(cell):
-            rule = "have no missing values" if _is_missing(cell) else "be finite numbers, strings or booleans"
+            rule = "have no missing values" if is_missing(cell) else "be finite numbers, strings or booleans"
             raise InputError(f"candidates must {rule}, got {show(cell)} in row {k} of {name}")
     places: dict[Any, int] = {}
     codes = [places.setdefault(choice_key(cell), len(places)) for cell in plain]
@@ -129,13 +134,16 @@ def _read_column(cells: Any, name: str) -> _Column:
     return _Column(np.array(codes, dtype=np.float64), Categorical([key[1] for key in places]), False)
 
 
-def _is_missing(cell: object) -> bool:
-    """None, NaN, pandas' NA and NaT."""
-    return cell is None or type(cell).__name__ in ("NAType", "NaTType") or cell != cell
-
-
-def _fits(values: Any) -> bool:
-    return bool(np.abs(values).max(initial=0) <= _LARGEST)
+def _check_integers(cells: Any, name: str) -> None:
+    """Refuse integers that would become other ones, and several candidates one."""
+    if len(cells) == 0:
+        return
+    for cell in (cells.min(), cells.max()) if isinstance(cells, np.ndarray) else (min(cells), max(cells)):
+        if abs(int(cell)) > _LARGEST:
+            raise InputError(
+                f"integers must be at most 2**53 in size, got {cell} in {name}; give numbers that only name something "
+                "as strings"
+            )
 
 
 def _check_names(given: object, own: tuple[str, ...] | None, d: int) -> tuple[str, ...]:

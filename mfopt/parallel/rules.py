@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from mfopt.checks import integer, one_each, one_or_each, real_number, show
+from mfopt.checks import integer, one_each, one_or_each, real_number, seconds, show
 from mfopt.errors import InputError
 
 COSTS = ("time", "total-time", "reported")  # seconds of an evaluation; with the ask before it; as functions say
@@ -42,7 +42,8 @@ def as_rules(
     """The rules that these arguments of mfopt.loop.run stand for, where there are `count` fidelities."""
     if on_error not in ("raise", "record"):
         raise InputError(f'on_error must be "raise" or "record", got {show(on_error)}')
-    seconds = math.inf if time_limit is None else real_number(time_limit, "time_limit")
+    ends = seconds if isinstance(time_limit, str) else real_number  # "30m", or a number, which may be 0
+    limit = math.inf if time_limit is None else ends(time_limit, "time_limit")
     tries = integer(retries, "retries")
     if tries < 0:
         raise InputError(f"retries must not be negative, got {tries}")
@@ -54,7 +55,7 @@ def as_rules(
         _as_limits(limits, count),
         _as_timeouts(timeout, count),
         tries,
-        seconds,
+        limit,
         on_error == "record",
         None if cost is None else str(cost),
         None if target is None else real_number(target, "target"),
@@ -73,10 +74,10 @@ def _as_limits(given: object, count: int) -> list[float]:
 
 def _as_timeouts(given: object, count: int) -> list[float]:
     each = one_or_each(given, count, "timeout, unless it is one number,")
-    seconds = [math.inf if one is None else real_number(one, "timeout") for one in each]
-    if min(seconds) <= 0.0:
+    times = [math.inf if one is None else real_number(one, "timeout") for one in each]
+    if min(times) <= 0.0:
         raise InputError(f"timeout must be positive, got {show(given)}")
-    return seconds
+    return times
 
 
 def _as_tolerance(given: object, stop: object) -> float | None:

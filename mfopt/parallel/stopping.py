@@ -22,6 +22,8 @@ _TOLERANCE = 1e-3  # of the range of the target's values
 class Stopping:
     """The callback, the value that is enough, and convergence; the last two are looked at after target queries.
 
+    The value that is enough also before the first query: a run that is resumed may have it.
+
     `gain` is the last estimate of what the rest of the capital may still gain; None before there is one.
     """
 
@@ -34,13 +36,18 @@ class Stopping:
         """Why the loop ends now that this trial was told; None where it goes on."""
         if self._callback is not None and self._callback(optimizer, trial, y) is True:
             return Status.CALLBACK, "stopped by the callback"
-        best = optimizer.best
-        if best is None or trial.fidelity < len(optimizer.fidelities) - 1:
+        if optimizer.best is None or trial.fidelity < len(optimizer.fidelities) - 1:
             return None
-        sign, enough = direction_sign(optimizer.direction), self._rules.target
-        if enough is not None and sign * best.y >= sign * enough:
-            return Status.TARGET, f"the value {best.y} is as good as the target value {enough}"
-        return self._check_convergence(optimizer) if self._rules.converges else None
+        reached = self.has_enough(optimizer)
+        return reached or (self._check_convergence(optimizer) if self._rules.converges else None)
+
+    def has_enough(self, optimizer: Optimizer) -> tuple[Status, str] | None:
+        """That the best value is as good as the target value, where it is."""
+        best, enough = optimizer.best, self._rules.target
+        sign = direction_sign(optimizer.direction)
+        if best is None or enough is None or sign * best.y < sign * enough:
+            return None
+        return Status.TARGET, f"the value {best.y} is as good as the target value {enough}"
 
     def _check_convergence(self, optimizer: Optimizer) -> tuple[Status, str] | None:
         tolerance = self._find_tolerance(optimizer)

@@ -7,17 +7,18 @@ surrogates that are fitted to the history (beliefs.py). To ask for them changes 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
 from mfopt.checks import show
-from mfopt.domains.params import is_frame, params_of, params_of_frame
+from mfopt.domains.missing import MissingDomain
+from mfopt.domains.params import is_frame, is_series, params_of, params_of_frame
 from mfopt.errors import InputError, NoValue
 from mfopt.fidelities import Fidelity
 from mfopt.hooks import AcquisitionDefaults
-from mfopt.protocols import Array, Domain, Model, Posterior
+from mfopt.protocols import Array, BoolArray, Domain, Model, Posterior
 from mfopt.run.beliefs import fit_beliefs
 from mfopt.run.gain import LOOK, NEAR, expected_maximum_gain
 from mfopt.run.inputs import parse_fidelity
@@ -26,6 +27,7 @@ from mfopt.run.session import Session
 from mfopt.run.trial import Recommendation
 
 _STREAM = 3  # of the generator for the maximum of the mean
+_DEPTH = 10.0  # times the spread of the means: how much lower they are taken to be where evaluations fail
 
 
 class Answers:
@@ -86,7 +88,8 @@ def predict(session: Session, x: object, fidelity: object) -> tuple[float, float
     setup = session.setup
     m = _find_fidelity(setup.fidelities, fidelity)
     given = _as_many(x)
-    points = [setup.domain.validate(point) for point in ([x] if given is None else given)]
+    read = setup.domain.read if isinstance(setup.domain, MissingDomain) else setup.domain.validate
+    points = [read(point) for point in ([x] if given is None else given)]
     posterior = _find_posterior(session, m)
     if not points:
         return np.empty(0), np.empty(0)
@@ -103,7 +106,7 @@ def recommend(session: Session, anywhere: bool) -> Recommendation:
     candidates = _find_candidates(session)
     best = ledger.best
     if anywhere:
-        u = _maximise_mean(session, posterior.model, candidates)
+        u = _maximise_mean(session, posterior, candidates)
     elif best is not None and not posterior.noisy:
         u = setup.domain.encode(best.x[None])[0]
     else:
@@ -136,7 +139,7 @@ def expected_gain(session: Session) -> float:
     rng = np.random.default_rng([setup.seed, _STREAM, len(ledger.history)])
     points = domain.points
     if points is None:
-        peak = _maximise_mean(session, posterior.model, known)
+        peak = _maximise_mean(session, posterior, known)
         near = np.clip(peak + NEAR * rng.standard_normal((LOOK // 4, domain.dim)), 0.0, 1.0)
         points = np.vstack([peak[None], domain.sample(LOOK, rng), near[domain.contains(near)]])
     elif len(points) > LOOK:
@@ -166,7 +169,7 @@ def _as_many(x: object) -> list[object] | None:
             raise InputError(f"x must be a point or an array (q, d), got shape {x.shape}")
         return list(x) if x.ndim == 2 else None
     if isinstance(x, list | tuple):
-        nested = [isinstance(point, list | tuple | np.ndarray | Mapping) for point in x]
+        nested = [isinstance(point, list | tuple | np.ndarray | Mapping) or is_series(point) for point in x]
         if any(nested) and not all(nested):
             raise InputError(f"x must be one point or a list of points, got {show(x)}")
         return list(x) if any(nested) else None
@@ -176,13 +179,16 @@ def _as_many(x: object) -> list[object] | None:
 def _find_posterior(session: Session, m: int) -> Posterior:
     """What is believed of fidelity m, given all that was told."""
     session.refresh()
-    history = session.ledger.history.snapshot()
+    history, domain = session.ledger.history.snapshot(), session.setup.domain
     if not np.isfinite(history.y).any():
         raise NoValue("a prediction needs at least one value, got none; tell or add one first")
-    with session.asking.held:  # an ask of another thread works on the same models
-        posterior = session.strategist().posterior(m)
-    if posterior is not None:
-        return posterior
+    if isinstance(domain, MissingDomain):  # no strategy can start on it
+        domain.check_measures()
+    else:
+        with session.asking.held:  # an ask of another thread works on the same models
+            posterior = session.strategist().posterior(m)
+        if posterior is not None:
+            return posterior
     if session.beliefs is None or session.beliefs[0] != len(history):
         fitted = fit_beliefs(session.setup, history, session.setup.make_surrogates(), coupled=True)
         session.beliefs = (len(history), fitted)
@@ -198,32 +204,42 @@ def _find_candidates(session: Session) -> Array:
     return session.setup.domain.encode(history.x[target if target.any() else known])
 
 
-def _maximise_mean(session: Session, model: Model, candidates: Array) -> Array:
-    """Where the model's mean is largest in X; at least as good as the candidates."""
-    setup, mean = session.setup, PosteriorMean(model)
+def _maximise_mean(session: Session, posterior: Posterior, candidates: Array) -> Array:
+    """Where the model's mean is largest in X, but for what is likely to fail; at least as good as the candidates."""
+    means, variances = posterior.model.posterior(candidates)
+    depth = _DEPTH * (float(np.ptp(means)) + float(np.sqrt(variances.max())))
+    setup, mean = session.setup, PosteriorMean(posterior.model, posterior.failing, depth)
     domain: Domain = setup.domain
+    if isinstance(domain, MissingDomain):
+        raise domain.refuse("search all of X")
     if domain.points is not None:
         return np.array(domain.points[mean.argmax(domain.points, None)])
     rng = np.random.default_rng([setup.seed, _STREAM])
     found = setup.make_maximiser().maximise(mean, domain, rng, len(session.ledger.history))
     points = np.vstack([found[None], candidates])
-    return np.array(points[int(np.argmax(mean(points)))])
+    heights = np.append(mean(found[None]), means)  # the candidates have worked
+    return np.array(points[int(np.argmax(heights))])
 
 
 class PosteriorMean(AcquisitionDefaults):
-    """The mean of a model, to be maximised."""
+    """The mean of a model, to be maximised; lower by `depth` where evaluations are likely to fail."""
 
-    def __init__(self, model: Model) -> None:
+    def __init__(self, model: Model, failing: Callable[[Array], BoolArray] | None = None, depth: float = 0.0) -> None:
         self._model = model
+        self._failing = failing
+        self._depth = depth
 
     def __call__(self, u: Array) -> Array:
         """Means at the rows of u."""
-        return self._model.posterior(u)[0]
+        return self._lower(u, self._model.posterior(u)[0])
 
     def gradient(self, u: Array) -> tuple[Array, Array]:
         """Means and their gradients."""
         mean, _, slope, _ = self._model.posterior_gradient(u)
-        return mean, slope
+        return self._lower(u, mean), slope
+
+    def _lower(self, u: Array, mean: Array) -> Array:
+        return mean if self._failing is None else np.where(self._failing(u), mean - self._depth, mean)
 
     @property
     def rows(self) -> int:

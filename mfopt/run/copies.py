@@ -1,7 +1,8 @@
 """Copies of a run in memory: where it cannot be pickled or copied, the error names the plugin that is at fault.
 
 Pickle and deepcopy say what they choked on, not whose it is. So whatever holds something of a plugin's (a guard, the
-strategist) tries that first. What goes wrong because of the user's own domain is left as it is.
+strategist) tries that first. Constraints that cannot be pickled are told of, too; what else goes wrong because of the
+user's own domain is left as it is.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from collections.abc import Callable
 from typing import Any
 
 from mfopt import registry
-from mfopt.errors import PluginError
+from mfopt.errors import InputError, PluginError
 from mfopt.run.blame import Culprit
 
 _ABLER = ("cloudpickle", "dill")  # libraries that pickle what pickle does not
@@ -30,8 +31,10 @@ class Accountable:
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         culprit = self._culprit
-        if not registry.is_built_in(culprit.given, culprit.group) and not _is_abler_at_work():
-            _try(culprit, "pickled", pickle.dumps, self._held())
+        if not _is_abler_at_work():
+            _check_constraints(culprit.domain)
+            if not registry.is_built_in(culprit.given, culprit.group):
+                _try(culprit, "pickled", pickle.dumps, self._held())
         return super().__reduce_ex__(protocol)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
@@ -57,6 +60,17 @@ def _try(culprit: Culprit, done: str, do: Callable[[object], object], held: obje
             raise error from None
         reason = f"what it holds must be something that can be {done}, got {type(error).__name__}: {error}"
         raise culprit.error(reason) from error
+
+
+def _check_constraints(domain: object) -> None:
+    """Say what to do about functions that cannot be pickled."""
+    try:
+        pickle.dumps(getattr(domain, "constraints", ()))
+    except Exception as error:
+        raise InputError(
+            "constraints must be functions at the top level of a module for an optimiser to be pickled, got "
+            f"{type(error).__name__}: {error}; move them there, pickle with cloudpickle, or copy with copy.deepcopy"
+        ) from error
 
 
 def _is_abler_at_work() -> bool:

@@ -24,7 +24,7 @@ _COLUMNS = np.dtype(
     ]
 )
 
-RESERVED = ("id", "fidelity", "y", "cost", "status")  # columns of a table beside the coordinates
+RESERVED = ("id", "fidelity", "y", "cost", "status", "bound")  # columns of a table beside the coordinates
 AnyArray = TypeVar("AnyArray", bound=npt.NDArray[Any])
 
 
@@ -135,7 +135,7 @@ class History:
         return self._column("id")
 
     def to_dataframe(self) -> pandas.DataFrame:
-        """A row per told trial: id, one column per parameter, fidelity, y, cost, status.
+        """A row per told trial: id, one column per parameter, fidelity, y, cost, status; bound, if a failure has one.
 
         Parameters have their native values; one that does not count is a missing value.
         """
@@ -150,6 +150,8 @@ class History:
             values = [point.get(name) for point in params]
             columns[column_name(name)] = pandas.Series(values, dtype=_column_type(values))
         columns |= {"fidelity": now.fidelity, "y": now.y, "cost": now.cost, "status": now.status}
+        bound = now.bound
+        columns |= {} if np.isnan(bound).all() else {"bound": bound}
         return pandas.DataFrame(columns)
 
     def _column(self, name: str) -> npt.NDArray[Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from mfopt.protocols import Array
@@ -11,7 +11,18 @@ from mfopt.protocols import Array
 class _Named:
     """What has a point that is known by the names of its parameters, too."""
 
+    x: Array
     _params: dict[str, Any]
+
+    def __repr__(self) -> str:
+        """With params in the place of x where that does not say it all: names, or what its numbers stand for."""
+        params = self._params
+        plain = list(params) == [f"x{j}" for j in range(len(self.x))]
+        says_all = plain and all(type(value) is float for value in params.values())
+        shown = {one.name: getattr(self, one.name) for one in fields(self) if one.repr}  # type: ignore[arg-type]
+        if not says_all:
+            shown = {"params": params} | {name: value for name, value in shown.items() if name != "x"}
+        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in shown.items())})"
 
     @property
     def params(self) -> dict[str, Any]:
@@ -19,7 +30,7 @@ class _Named:
         return dict(self._params)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Trial(_Named):
     """A query to carry out: evaluate function `fidelity` (0-based, the last is the target) at `x`."""
 
@@ -33,7 +44,7 @@ class Trial(_Named):
     claim: int | None = None  # in a study: how often the trial had been handed out when you got it
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Best(_Named):
     """The best value observed at the target fidelity."""
 
@@ -43,7 +54,7 @@ class Best(_Named):
     _params: dict[str, Any] = field(repr=False)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Recommendation(_Named):
     """The point to settle on: where the target's posterior mean is best.
 

@@ -14,12 +14,12 @@ import numpy as np
 
 from mfopt.checks import LARGEST, show
 from mfopt.domains.finite import FiniteSet
+from mfopt.domains.missing import MissingDomain
 from mfopt.domains.product import Product
 from mfopt.protocols import Array
 from mfopt.run.events import Added, Asked, CapitalSet, Event, Told
 from mfopt.run.setup import Setup
 from mfopt.storage.database import LONGEST
-from mfopt.storage.missing import MissingDomain
 
 _NUMBER = 32  # characters that a number of a point takes at most, with its comma
 _ROUNDING = 1e-9  # relative; another CPU or version may round differently

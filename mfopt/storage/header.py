@@ -4,7 +4,7 @@ What JSON can express is compared when the study is opened again, field by field
 alone: boxes with linear constraints, finite sets, plugins by name or made by name with options. Of what it cannot
 express (functions as constraints, other people's domains and objects) the description is stored and compared; the
 object itself has to be given again, and whether it still does the same is not known. Without it a study can be read and
-told, but not asked: a missing object (missing.py) stands in.
+told, but not asked: a missing object (missing.py, domains/missing.py) stands in.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from mfopt.domains import as_domain
 from mfopt.domains.box import Box
 from mfopt.domains.discrete import Categorical
 from mfopt.domains.finite import FiniteSet
+from mfopt.domains.missing import MissingDomain
 from mfopt.domains.rebuild import rebuild_product
 from mfopt.domains.space import Space
 from mfopt.domains.table import Table
@@ -30,7 +31,6 @@ from mfopt.errors import StorageDamaged, StudyMismatch
 from mfopt.fidelities import Fidelity, as_fidelities
 from mfopt.protocols import Domain
 from mfopt.run.setup import Setup
-from mfopt.storage.missing import MissingDomain
 from mfopt.storage.plugins import class_name, comparable, describe_plugin, rebuild_plugin, to_plain
 from mfopt.storage.store import Header, Store
 

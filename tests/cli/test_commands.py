@@ -368,6 +368,11 @@ def test_the_history_tells_the_bound_of_a_failure(wing, mfopt):
     assert mfopt("fail", wing, 2, "--bound", "0.5")[0] == 0
     rows = json.loads(mfopt("history", wing, "--json")[1])
     assert [(row["status"], row.get("bound")) for row in rows] == [("ok", None), ("failed", None), ("failed", 0.5)]
+    table = list(csv.DictReader(io.StringIO(mfopt("history", wing, "--csv")[1])))
+    assert [(row["status"], row["bound"]) for row in table] == [("ok", ""), ("failed", ""), ("failed", "0.5")]
+    head, *lines = mfopt("history", wing)[1].splitlines()
+    assert head.split()[-2:] == ["status", "bound"]
+    assert [line.split()[-1] for line in lines] == ["ok", "failed", "0.5"]
 
 
 @pytest.mark.posix_only

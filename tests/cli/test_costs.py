@@ -1,6 +1,7 @@
 """Costs on the command line."""
 
 import json
+import sys
 
 import pytest
 
@@ -70,6 +71,21 @@ def test_a_program_reports_its_cost(folder, capsys):  # noqa: F811
     assert found["spent"] == 12.5 * found["queries"][1]
 
 
+@pytest.mark.parametrize("how", ["time", "reported"])
+def test_with_cost_a_file_need_not_define_costs(folder, capsys, how):  # noqa: F811
+    text = TIMED.replace('cost = "time"\n', "")
+    if how == "reported":
+        text = text.replace("return 1 - ", "return {'cost': 5, 'value': 1 - ").replace("** 2\n", "** 2}\n")
+    (folder / "odd.py").write_text(text)
+    code, said = run(capsys, "odd.py", "--capital", "30")
+    assert (code, "one of costs and fidelities must be given" in said) == (1, True)
+    sys.modules.pop("odd")
+    code, found = run(capsys, "odd.py", "--cost", how, "--capital", "0.5" if how == "time" else "30")
+    assert code == 0
+    assert found["spent"] > 0.0
+    assert found["costs"][1]["told"] == found["queries"][1] > 0
+
+
 def test_a_target_value_ends_a_run(folder, capsys):  # noqa: F811
     code, found = run(capsys, "plain.py", "--capital", "500", "--strategy", "random", "--target", "0.9")
     assert code == 0
@@ -92,3 +108,31 @@ def test_a_cost_is_told_from_the_shell(tmp_path, capsys):
     assert "--cost, once for each value, must have 2 entries, got 1" in capsys.readouterr().err
     assert cli.main(["tell", path, "0", "0.5", "1", "0.25", "--cost", "4", "--cost", "6"]) == 0
     assert Study.open(path).history.cost.tolist() == [4.0, 6.0]
+
+
+def test_a_failure_is_told_with_its_cost(tmp_path, capsys):
+    path = str(tmp_path / "study.db")
+    create = ["create", path, "--dim", "a=0:1", "--costs", "1", "10", "--capital", "60", "--strategy", "random"]
+    assert cli.main(create) == cli.main(["ask", path, "-n", "3"]) == 0
+    assert cli.main(["fail", path, "0", "1", "--cost", "4"]) == 1
+    assert "--cost, once for each ID, must have 2 entries, got 1" in capsys.readouterr().err
+    assert cli.main(["fail", path, "0", "1", "--cost", "4", "--cost", "6"]) == 0
+    assert cli.main(["fail", path, "2"]) == 0
+    history = Study.open(path).history
+    assert history.cost.tolist() == [4.0, 6.0, 10.0]
+    assert set(history.status) == {"failed"}
+
+
+def test_costs_that_are_not_known_are_dashes(tmp_path, capsys):
+    path = str(tmp_path / "study.db")
+    options = ["--dim", "a=0:1", "--capital", "60", "--strategy", "random", "--seed", "1"]
+    assert cli.main(["create", path, *options, "--costs", "-", "-"]) == 0
+    assert "costs to be learnt, seed 1" in capsys.readouterr().out
+    assert [one.cost for one in Study.open(path).fidelities] == [None, None]
+    assert cli.main(["ask", path]) == cli.main(["tell", path, "0", "0.5", "--cost", "4"]) == 0
+    assert Study.open(path).spent == 4.0
+    assert cli.main(["create", str(tmp_path / "b.db"), *options, "--costs", "-", "10"]) == 1
+    assert "costs must be given for every fidelity or for none, got [None, 10.0]" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        cli.main(["create", path, *options, "--costs", "cheap", "10"])
+    assert "a cost must be a number, or - where it is not known, got 'cheap'" in capsys.readouterr().err

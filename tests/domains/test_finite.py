@@ -236,3 +236,25 @@ def test_an_array_for_categories_holds_places():
     for bad in (np.array([2.0, 5.0]), np.array([2.0, 0.5]), [2, "c"], [2, 1], {"x0": 2, "x1": "a"}):
         with pytest.raises(DomainError):
             domain.validate(bad)
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        np.array([9007199254740992, 9007199254740993, 9007199254740995]),
+        [9007199254740992, 9007199254740993, 9007199254740995],
+        [{"id": 9007199254740993, "x": 0.5}, {"id": 2.0, "x": 1.5}],
+        [["a", 1], ["b", -(2**53) - 1]],
+        pd.DataFrame({"id": np.array([1, 2**63], dtype=np.uint64), "x": [0.5, 1.5]}),
+        [1, 10**30],
+    ],
+)
+def test_integers_that_no_float_tells_apart_are_refused(table):
+    with pytest.raises(InputError, match=r"integers must be at most 2\*\*53 in size, got -?\d+ in .*as strings"):
+        FiniteSet(table)
+
+
+def test_the_largest_integers_are_candidates():
+    points = FiniteSet(np.array([2**53, 1, -(2**53)]))
+    assert [points.params(x)["x0"] for x in points.decode(points.points)] == [2**53, 1, -(2**53)]
+    assert len(FiniteSet(np.array([1e300, 2e300]))) == 2

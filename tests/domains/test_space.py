@@ -5,11 +5,13 @@ import pandas as pd
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from scipy.optimize import LinearConstraint, NonlinearConstraint
 
 import mfopt
 from mfopt import Categorical, DomainError, InputError, Integer, Ordinal, Real, Space
 from mfopt.domains import as_domain
 from mfopt.domains.rebuild import rebuild_product
+from mfopt.errors import EmptyDomain
 
 
 def rng(seed=0):
@@ -283,7 +285,7 @@ def test_a_constraint_on_a_parameter_that_does_not_count_is_told_so():
     ):
         space.sample(20, rng())
     other = {"n": 1}
-    with pytest.raises(KeyError, match="m"):  # a mistake of another kind
+    with pytest.raises(InputError, match=r"judge every point, got KeyError: 'm' at {'a': 'x'}"):  # of another kind
         Space({"a": ["x", "y"]}, constraints=lambda p: other["m"] > 0)
 
 
@@ -333,3 +335,66 @@ def test_a_space_with_numbers_or_many_values_lists_none(parameters):
     space = mfopt.Space(parameters)
     assert space.points is None
     assert space.locate(space.sample(1, np.random.default_rng(0))[0]) is None
+
+
+def test_a_thin_linear_constraint_with_integers_is_sampled_as_the_same_function_is():
+    parameters = {"a": (0, 1), "b": (0, 1), "c": (0, 1), "n": Integer(0, 3), "m": Integer(0, 3)}
+    linear = Space(parameters, constraints=LinearConstraint(np.ones(5), 2.999, 3.0))
+    function = Space(parameters, constraints=lambda p: 2.999 <= sum(p.values()) <= 3.0)
+    for space in (linear, function):
+        u = space.sample(50, np.random.default_rng(0))
+        assert space.contains(u).all()
+        assert len(np.unique(space.decode(u)[:, 3:], axis=0)) > 1
+    # What is drawn depends on the space and the generator alone, not on what was drawn before.
+    first, again = (linear.sample(20, np.random.default_rng(1)) for _ in range(2))
+    fresh = Space(parameters, constraints=linear_again()).sample(20, np.random.default_rng(1))
+    assert np.array_equal(first, again)
+    assert np.array_equal(first, fresh)
+
+
+def linear_again():
+    return LinearConstraint(np.ones(5), 2.999, 3.0)
+
+
+def test_points_found_by_chance_are_kept_where_linear_programming_finds_none():
+    reals = {f"r{k}": (0, 1) for k in range(8)}
+    parameters = {**reals, "n": Integer(0, 3), "m": Integer(0, 3)}
+    space = Space(parameters, constraints=LinearConstraint(np.ones(10), 5.999, 6))
+    assert space.contains(space.sample(100, np.random.default_rng(0))).all()
+
+
+def test_an_empty_linear_constraint_with_integers_is_reported():
+    space = Space({"a": (0, 1), "n": Integer(0, 3)}, constraints=LinearConstraint([0, 2], 2.9, 3.1))
+    with pytest.raises(EmptyDomain, match="none in 200000 random draws nor by linear programming"):
+        space.sample(1, np.random.default_rng(0))
+
+
+def test_an_equality_of_integers_is_a_constraint():
+    parameters = {"a": (0, 1), "n": Integer(0, 3), "m": Integer(0, 3)}
+    space = Space(parameters, constraints=LinearConstraint([0, 1, 1], 3, 3))
+    x = space.decode(space.sample(100, np.random.default_rng(0)))
+    assert (x[:, 1:].sum(axis=1) == 3).all()
+    assert len(np.unique(x[:, 1])) == 4
+    listed = Space({"n": Integer(0, 3), "m": Integer(0, 3)}, constraints=LinearConstraint([1, 1], 3, 3))
+    assert len(listed.points) == 4
+    with pytest.raises(InputError, match="an equality of real numbers leaves no interior"):
+        Space(parameters, constraints=LinearConstraint([1, 1, 1], 3, 3))
+    with pytest.raises(InputError, match="a constraint needs lb < ub"):
+        Space(parameters, constraints=LinearConstraint([0, 1, 1], 3, 2))
+
+
+@pytest.mark.parametrize(
+    "constraint", [lambda p: 1 / (p["a"] - 0.5) > 0, NonlinearConstraint(lambda x: 1 / float(x[0] - 0.5), 0, 1)]
+)
+def test_a_constraint_that_raises_is_told_with_the_point(constraint):
+    with pytest.raises(InputError, match=r"judge every point, got ZeroDivisionError: .* at .*0\.5.*lambda") as e:
+        Space({"a": (0, 1)}, constraints=constraint)
+    assert isinstance(e.value.__cause__, ZeroDivisionError)
+
+
+def test_bounds_of_integers_may_be_written_as_floats():
+    assert Integer(1e3, 1e6) == Integer(1000, 1000000)
+    assert type(Integer(np.float64(1.0), 2).lo) is int
+    for bad in (1.5, "1", True, np.nan, np.inf):
+        with pytest.raises(InputError, match="a lower bound of integers must be an integer, got"):
+            Integer(bad, 10)

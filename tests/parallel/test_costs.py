@@ -177,6 +177,16 @@ def test_a_target_value_ends_the_loop():
     assert down.fun <= -0.9
 
 
+def test_a_value_that_is_good_enough_already_is_not_paid_for_again(tmp_path):
+    options = {"cost": None, "strategy": "random", "storage": tmp_path / "study.db", "resume": True}
+    first = go([steady], [1.0], 100.0, target=0.9, **options)
+    again = go([steady], [1.0], 100.0, target=0.8, **options)
+    assert (again.status, again.nfev, again.fun) == (Status.TARGET, first.nfev, first.fun)
+    assert again.message == f"the value {first.fun} is as good as the target value 0.8"
+    better = go([steady], [1.0], 100.0, target=1.0 - 1e-9, **options)
+    assert better.nfev > first.nfev
+
+
 def test_a_run_that_has_converged_ends_and_says_what_the_rest_would_gain():
     def f(x):
         return math.sin(5.0 * x[0])

@@ -159,10 +159,12 @@ def test_the_time_limit_ends_the_loop(monkeypatch):
         now[0] += 1.5
         return high(x)
 
-    result = go([slow, slow], capital=None, time_limit=10.0)
-    assert result.nfev == 7
-    assert not result.success
-    assert "time limit" in result.message
+    for limit in (10.0, "10s"):
+        result = go([slow, slow], capital=None, time_limit=limit)
+        assert result.nfev == 7
+        assert not result.success
+        assert "time limit" in result.message
+    assert go([slow, slow], capital=None, time_limit=0).nfev == 0
 
 
 def test_a_noiseless_finite_set_ends_the_loop():
@@ -179,7 +181,7 @@ def test_a_noiseless_finite_set_ends_the_loop():
         ({"functions": [high]}, "costs, one per function, must have 1 entry, got 2"),
         ({"functions": [low, 3]}, "callable, got 3"),
         ({"on_error": "ignore"}, "on_error must be"),
-        ({"time_limit": "long"}, "time_limit"),
+        ({"time_limit": "long"}, "time_limit must be a number of seconds, or one with s, m, h or d, got 'long'"),
         ({"workers": 2}, "workers must be 1 without an executor, got 2"),
         ({"workers": 0, "executor": "threads"}, "workers must be at least 1, got 0"),
         ({"executor": "fibres"}, "executor must be .* got 'fibres'"),

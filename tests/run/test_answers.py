@@ -206,3 +206,20 @@ def test_a_study_answers_too_and_the_command_best_shows_it(tmp_path, capsys):
     assert shown["recommended"] == {"x": here.params, "mean": here.mean, "std": here.std}
     assert main(["best", path]) == 0
     assert f"recommended  {here.mean!r} ± {here.std:.3g}" in capsys.readouterr().out
+
+
+def test_what_is_printed_shows_the_values_that_users_know():
+    space = mfopt.Space({"n": mfopt.Integer(1, 5), "c": ["a", "b"], "r": mfopt.Real(0, 1, when={"c": "b"})})
+    opt = Optimizer(space, [1.0], noise=0.1, strategy="random", rng=0)
+    opt.add({"n": 2, "c": "a"}, 0, 1.0)
+    assert repr(opt.best) == "Best(params={'n': 2, 'c': 'a'}, y=1.0, trial_id=0)"
+    assert repr(opt.recommend()).startswith("Recommendation(params={'n': 2, 'c': 'a'}, mean=")
+    trial = opt.ask()
+    assert repr(trial).startswith(f"Trial(params={trial.params}, id=1, fidelity=0, cost=1.0, index=None, reason=")
+    named = Optimizer(BOX, [1.0], strategy="random", rng=0)
+    named.add([0.5, 2.0], 0, 1.0)
+    assert repr(named.best) == "Best(params={'a': 0.5, 'b': 2.0}, y=1.0, trial_id=0)"
+    plain = Optimizer([(0, 1), (0, 1)], [1.0], strategy="random", rng=0)
+    plain.add([0.5, 0.25], 0, 1.0)
+    assert repr(plain.best) == "Best(x=array([0.5 , 0.25]), y=1.0, trial_id=0)"
+    assert repr(plain.ask()).startswith("Trial(id=1, x=array(")

@@ -97,3 +97,13 @@ def test_params_and_frames_have_native_values_and_leave_out_what_does_not_count(
     again = Optimizer(space, [1.0], strategy="random", rng=0)
     again.add(frame[["on", "m", "c", "n"]], frame["fidelity"], frame["y"])  # in any order of the columns
     assert again.history.params == opt.history.params
+
+
+def test_a_dataframe_has_the_bounds_of_failures_where_there_are_any():
+    history = History(("a", "bound"))
+    history.append(0, np.array([0.1, 7.0]), 0, 2.0, 1.0)
+    assert list(history.to_dataframe().columns) == ["id", "a", "x.bound", "fidelity", "y", "cost", "status"]
+    history.append(1, np.array([0.2, 7.0]), 0, None, 1.0, bound=0.5)
+    frame = history.to_dataframe()
+    assert list(frame.columns) == ["id", "a", "x.bound", "fidelity", "y", "cost", "status", "bound"]
+    assert frame.to_csv(index=False).splitlines()[1:] == ["0,0.1,7.0,0,2.0,1.0,ok,", "1,0.2,7.0,0,,1.0,failed,0.5"]

@@ -36,7 +36,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
         raise InputError("--resume, --study and --lease must come with --storage, got none")
     if arguments.plot is not None:
         check_picture(arguments.plot)
-    problem = load(arguments.problem)
+    problem = load(arguments.problem, arguments.cost)
     options = {**problem.options, **read_options(arguments)}
     options["capital"] = read_capital(options.get("capital"), options.get("cost"))
     rules = as_rules(
