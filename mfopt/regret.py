@@ -55,8 +55,8 @@ def simple_regret(
     which is wrong for a run that never reached its target.
 
     `function` is f⁽ᴹ⁾ without noise, of one point as in mfopt.maximize: f at the points queried counts, not the values
-    told. Without it the values are taken for f, which is refused where the optimiser was told that they are noisy, where
-    two of them differ at one point, and where one passes the optimum.
+    told. Without it the values are taken for f, which is refused where the optimiser was told that they are noisy,
+    where two of them differ at one point, and where one passes the optimum.
     """
     capital, gap, counts = _target_gaps(history, optimum, direction, target, function)
     return capital, np.minimum.accumulate(np.where(counts, gap, np.inf))

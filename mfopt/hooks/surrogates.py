@@ -88,7 +88,7 @@ def vary_learning(
 class TellsLearnt(Protocol):
     """A surrogate that tells which hyper-parameters of its prior are learnt.
 
-    The theorems are about a prior that is known: mf-gp-ucb and gp-ucb name one in theory mode only where none is learnt.
+    The theorems are about a prior that is known: in theory mode a strategy names one only where none is learnt.
     """
 
     @property

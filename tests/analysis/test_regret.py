@@ -81,7 +81,7 @@ def test_values_that_are_told_to_be_noisy_are_not_taken_for_f(regret):
 
 
 def test_values_beyond_the_optimum_are_noisy_or_it_is_none():
-    with pytest.raises(InputError, match=r"optimum must not be passed by values.*got the optimum 3\.0 and a value 0\.4"):
+    with pytest.raises(InputError, match=r"optimum must not be passed.*got the optimum 3\.0 and a value 0\.4"):
         simple_regret(history([1, 1], [2.0, 3.4], [1, 1]), 3.0)
     with pytest.raises(InputError, match="optimum must not be passed"):
         cumulative_regret(history([1], [2.9], [1]), 3.0, "minimize")
