@@ -15,6 +15,7 @@ GROUPS: dict[str, dict[str, Callable[[], Problem]]] = {
     "simulators": {name: lambda name=name: simulators.simulator(name) for name in simulators.SIMULATORS},
     "noisy": {name: lambda name=name: noisy.noisy(name) for name in noisy.NAMES},
     "rpart": {f"rpart-{task}": lambda task=task: yahpo.rpart(task) for task in yahpo.RPART_TASKS},
+    "xgboost": {f"xgboost-{task}": lambda task=task: yahpo.xgboost(task) for task in yahpo.XGBOOST_TASKS},
     "lcbench": {f"lcbench-{task}": lambda task=task: yahpo.lcbench(task) for task in yahpo.LCBENCH_TASKS},
     "lcbench-time": {
         f"lcbench-time-{task}": lambda task=task: yahpo.lcbench_timed(task) for task in yahpo.LCBENCH_TASKS

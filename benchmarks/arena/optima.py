@@ -21,6 +21,7 @@ def write() -> None:
     from arena import simulators, yahpo
 
     found = {f"rpart-{task}": yahpo.find_optimum("rpart", task) for task in yahpo.RPART_TASKS}
+    found |= {f"xgboost-{task}": yahpo.find_optimum("xgboost", task) for task in yahpo.XGBOOST_TASKS}
     found |= {f"lcbench-{task}": yahpo.find_optimum("lcbench", task) for task in yahpo.LCBENCH_TASKS}
     found |= {name: simulators.find_optimum(name) for name in simulators.SIMULATORS}
     FILE.write_text(json.dumps(found, indent=1) + "\n")

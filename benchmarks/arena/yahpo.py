@@ -1,8 +1,8 @@
 """Learned tables of real training runs (YAHPO Gym, Pfisterer et al. 2022), evaluated with onnxruntime.
 
-The files are found below the directory MFOPT_DATA: rbv2_rpart/ and lcbench/ of https://github.com/slds-lmu/yahpo_data,
-each with model.onnx, encoding.json and config_space.json. Their optima are not published; `find_optimum` searches for
-them (optima.py).
+The files are found below the directory MFOPT_DATA: rbv2_rpart/, rbv2_xgboost/ and lcbench/ of
+https://github.com/slds-lmu/yahpo_data, each with model.onnx, encoding.json and config_space.json. Their
+optima are not published; `find_optimum` searches for them (optima.py).
 """
 
 from __future__ import annotations
@@ -23,10 +23,12 @@ from arena import optima
 from arena.problem import Params, Problem
 
 RPART_TASKS = ("40981", "1220", "4538", "375", "1590", "1461", "40975", "1468", "37", "1485")
+XGBOOST_TASKS = RPART_TASKS
 LCBENCH_TASKS = ("3945", "7593", "126025", "146212", "167149", "168331", "189354", "189909")
 _CHECKSUMS = {
     "lcbench": "b45c0d85ae39abf8820c8bea5ac82f415763afcbaf3b725e36af452b09cb6dcd",
     "rbv2_rpart": "af34bb810107fd809bdd74be227685fb2a1c5cb7b1f3c2dde5629e42ef6819f3",
+    "rbv2_xgboost": "85125b6d97f553d10cd50f9e632e1a3f1ad44bcb00300dd2880d70dfd043d9f3",
 }
 
 
@@ -65,10 +67,17 @@ def table(folder: str) -> Table:
     return Table(folder)
 
 
-# -------------------------------------------------------------------------------------------------- rbv2_rpart
+# ------------------------------------------------------------------------------------- rbv2_rpart, rbv2_xgboost
 
-_RPART = ("cp", "maxdepth", "minbucket", "minsplit")
 _SIZES = (0.1, 0.3, 1.0)  # of the training data, which are the fidelities and their costs
+_NUMBERS = {  # in the order of the network's inputs
+    "rbv2_rpart": ("cp", "maxdepth", "minbucket", "minsplit"),
+    "rbv2_xgboost": (
+        "nrounds", "eta", "gamma", "lambda", "alpha", "subsample", "max_depth", "min_child_weight",
+        "colsample_bytree", "colsample_bylevel", "rate_drop", "skip_drop",
+    ),
+}  # fmt: skip
+_IMPUTE = mfopt.Categorical(["impute.mean", "impute.median", "impute.hist"])
 
 
 def rpart_space() -> mfopt.Space:
@@ -79,27 +88,61 @@ def rpart_space() -> mfopt.Space:
             "maxdepth": mfopt.Integer(1, 30),
             "minbucket": mfopt.Integer(1, 100),
             "minsplit": mfopt.Integer(1, 100),
-            "impute": mfopt.Categorical(["impute.mean", "impute.median", "impute.hist"]),
+            "impute": _IMPUTE,
         }
     )
 
 
-def rpart_values(task: str, rows: Sequence[Params], size: float) -> np.ndarray:
-    """The accuracy in per cent."""
-    numbers = np.array([[*(row[name] for name in _RPART), size, 10.0] for row in rows])
-    categories = [{"task_id": task, "num.impute.selected.cpo": row["impute"]} for row in rows]
-    order = ["task_id", "num.impute.selected.cpo"]
-    return 100.0 * table("rbv2_rpart").evaluate(categories, numbers, order, 0)
+def xgboost_space() -> mfopt.Space:
+    """The hyper-parameters of gradient boosting: those of trees count with trees, two of them with dropout only."""
+    trees, dropout = {"booster": ["gbtree", "dart"]}, {"booster": "dart"}
+    penalty = mfopt.Real(0.0009118819655545162, 1096.6331584284585, log=True)
+    return mfopt.Space(
+        {
+            "booster": mfopt.Categorical(["gblinear", "gbtree", "dart"]),
+            "alpha": penalty,
+            "lambda": penalty,
+            "nrounds": mfopt.Integer(7, 2981, log=True),
+            "subsample": mfopt.Real(0.1, 1.0),
+            "impute": _IMPUTE,
+            "colsample_bylevel": mfopt.Real(0.01, 1.0, when=trees),
+            "colsample_bytree": mfopt.Real(0.01, 1.0, when=trees),
+            "eta": mfopt.Real(0.0009118819655545162, 1.0, log=True, when=trees),
+            "gamma": mfopt.Real(4.5399929762484854e-05, 7.38905609893065, log=True, when=trees),
+            "max_depth": mfopt.Integer(1, 15, when=trees),
+            "min_child_weight": mfopt.Real(2.718281828459045, 148.4131591025766, log=True, when=trees),
+            "rate_drop": mfopt.Real(0.0, 1.0, when=dropout),
+            "skip_drop": mfopt.Real(0.0, 1.0, when=dropout),
+        }
+    )
+
+
+def rbv2_values(folder: str, task: str, rows: Sequence[Params], size: float) -> np.ndarray:
+    """The accuracy in per cent; the network is given 0 for a number that does not count."""
+    numbers = np.array([[*(row.get(name, 0.0) for name in _NUMBERS[folder]), size, 10.0] for row in rows])
+    named = [{"task_id": task, "num.impute.selected.cpo": row["impute"], "booster": row.get("booster")} for row in rows]
+    booster = ["booster"] if folder == "rbv2_xgboost" else []
+    order = ["task_id", *booster, "num.impute.selected.cpo"]
+    return 100.0 * table(folder).evaluate(named, numbers, order, 0)
 
 
 def rpart(task: str) -> Problem:
     """Accuracy of a tree on one task, with a part of the training data as fidelity."""
+    return _rbv2("rpart", task, rpart_space())
+
+
+def xgboost(task: str) -> Problem:
+    """Accuracy of gradient boosting on one task, with a part of the training data as fidelity."""
+    return _rbv2("xgboost", task, xgboost_space())
+
+
+def _rbv2(kind: str, task: str, space: mfopt.Space) -> Problem:
     return Problem(
-        name=f"rpart-{task}",
-        domain=rpart_space(),
-        evaluate=lambda params, m: float(rpart_values(task, [params], _SIZES[m])[0]),
+        name=f"{kind}-{task}",
+        domain=space,
+        evaluate=lambda params, m: float(rbv2_values(f"rbv2_{kind}", task, [params], _SIZES[m])[0]),
         costs=_SIZES,
-        optimum=optima.known(f"rpart-{task}"),
+        optimum=optima.known(f"{kind}-{task}"),
     )
 
 
@@ -164,14 +207,17 @@ def lcbench_timed(task: str) -> Problem:
 # ------------------------------------------------------------------------------------------------------ optima
 
 
+_SPACES = {"rpart": rpart_space, "xgboost": xgboost_space, "lcbench": lcbench_space}
+
+
 def find_optimum(kind: str, task: str) -> float:
     """The best of many random points and of many points around the best of them."""
-    space = rpart_space() if kind == "rpart" else lcbench_space()
+    space = _SPACES[kind]()
     rng = np.random.default_rng(12345)
 
     def values(u: np.ndarray) -> np.ndarray:
         rows = [space.params(x) for x in space.decode(u)]
-        return rpart_values(task, rows, 1.0) if kind == "rpart" else lcbench_values(task, rows, 52)
+        return lcbench_values(task, rows, 52) if kind == "lcbench" else rbv2_values(f"rbv2_{kind}", task, rows, 1.0)
 
     u = space.sample(60_000, rng)
     y = values(u)
