@@ -77,6 +77,21 @@ def test_the_table_of_query_counts():
     assert by_set[0].tolist() == bounds[:, theory.partition(values, zetas, gammas) == 0].sum(axis=1).tolist()
 
 
+def test_below_its_own_set_each_fidelity_has_its_own_threshold():
+    """γ_l for l < m as in the table, not the γ_m that the lemma prints: three fidelities, where the two differ."""
+    values = np.array([[0.2, 1.0, 0.9, 1.0], [0.9, 0.3, 0.95, 1.0], [0.0, 0.4, 0.77, 1.0]])
+    zetas, gammas, noise, beta = [0.2, 0.1, 0.0], [0.15, 0.05], 0.01, 20.0
+    assert theory.partition(values, zetas, gammas).tolist() == [0, 1, 2, 2]
+    first, second = np.ceil(noise * beta / 0.15**2), np.ceil(noise * beta / 0.05**2)
+    own = np.ceil(5 * noise * beta / 0.6**2), np.ceil(5 * noise * beta / 0.6**2), np.ceil(5 * noise * beta / 0.23**2)
+    found = theory.query_bounds(values, zetas, gammas, noise, beta)
+    assert found.tolist() == [
+        [own[0], first, first, first],
+        [1.0, own[1], second, second],
+        [1.0, 1.0, own[2], np.inf],
+    ]
+
+
 def test_runs_of_theory_mode_stay_within_the_table():
     problem = gp_runs.line(0.3, seed=5)
     for seed in range(3):
