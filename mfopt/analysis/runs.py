@@ -19,7 +19,7 @@ import numpy as np
 from mfopt.checks import direction_sign, one_each, real_number, show
 from mfopt.domains.params import argument_of
 from mfopt.errors import InputError
-from mfopt.hooks import FollowsTheorem
+from mfopt.hooks import FollowsTheorem, TakesBounds
 from mfopt.optimizer import Optimizer
 from mfopt.protocols import Array
 from mfopt.run.beliefs import Beliefs, fit_beliefs
@@ -106,8 +106,9 @@ def report(
 
     functions   f⁽¹⁾..f⁽ᴹ⁾ without noise, when they are known; each takes one point, as in mfopt.maximize
     optimum     f*, by default the best value seen or known
-    zetas       for the sets; by default those given to the optimiser, where there are none the largest differences
-    gammas      for the sets; by default γ_m = ζ_m √(λ_m/λ_{m+1})
+    zetas       for the sets; by default those given to the strategy or to the optimiser, where there are none the
+                largest differences
+    gammas      for the sets; by default those given to the strategy, otherwise γ_m = ζ_m √(λ_m/λ_{m+1})
     surrogate   estimates the functions when they are not known
     """
     history, costs, strategy = optimizer.history.snapshot(), optimizer.costs, optimizer.strategy
@@ -116,11 +117,13 @@ def report(
     # One column per query, then one per point for the volumes.
     u = np.vstack([optimizer.domain.encode(history.x), look])
     values = _predict(models, u) if functions is None else _evaluate(optimizer, functions, u)
-    given = [fidelity.zeta for fidelity in optimizer.fidelities]
+    given, thresholds = _find_given(optimizer)
     found = _GoodSets()
     # One fidelity makes no sets, nor do learnt costs that are out of order, to which no γ belongs.
     if values is not None and len(costs) > 1 and sorted(set(costs)) == list(costs):
-        found = _find_sets(optimizer, history, values, functions is not None, optimum, zetas, gammas)
+        bounds = given[:-1] if zetas is None else one_each(zetas, len(costs) - 1, "zetas")
+        limits = thresholds if gammas is None else gammas
+        found = _find_sets(optimizer, history, values, functions is not None, optimum, bounds, limits)
     noises = [models.noise(m) for m in range(len(costs))]
     return Report(
         fidelities=tuple(fidelity.name for fidelity in optimizer.fidelities),
@@ -150,20 +153,25 @@ class _GoodSets:
     volumes: tuple[float, ...] | None = None
 
 
+def _find_given(optimizer: Optimizer) -> tuple[Sequence[float | None], Sequence[float] | None]:
+    """The ζ and γ that the run goes by: the strategy's own before the problem's; None where none were given."""
+    strategy, zetas = optimizer.strategy, [fidelity.zeta for fidelity in optimizer.fidelities]
+    if not isinstance(strategy, TakesBounds):
+        return zetas, None
+    return (zetas if strategy.zetas is None else [*strategy.zetas[: len(zetas) - 1], 0.0]), strategy.gammas
+
+
 def _find_sets(
     optimizer: Optimizer,
     history: History,
     values: Array,
     known: bool,
     optimum: float | None,
-    zetas: Sequence[float] | None,
+    given: Sequence[float | None],
     gammas: Sequence[float] | None,
 ) -> _GoodSets:
     """The sets from values (M, n) at the queries and then at points for the volumes, `known` or predicted."""
     costs, sign = optimizer.costs, direction_sign(optimizer.direction)
-    given: Sequence[float | None] = [fidelity.zeta for fidelity in optimizer.fidelities[:-1]]
-    if zetas is not None:
-        given = one_each(zetas, len(costs) - 1, "zetas")
     seen = np.abs(values[-1] - values[:-1]) if known else _compare_with_target(history, values, sign)
     bounds = tuple(float(seen[m].max()) if zeta is None else float(zeta) for m, zeta in enumerate(given))
     thresholds = gamma_from_zeta(bounds, costs) if gammas is None else tuple(gammas)

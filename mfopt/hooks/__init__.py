@@ -9,7 +9,7 @@ sides. docs/write-a-plugin.md lists all of them from these files. The names are 
     of a surrogate     CouplesFidelities, ModelsJointly, UsesThreads, TellsLearnt
     of a model         CalibratesFidelities, TellsFactors, DoubtsFit, FusesImprovement, KeepsFit
     of an acquisition  HasPieces, KeepsRecurring, CountsRows, FindsArgmax; `with_defaults` adds what is missing
-    of a strategy      KnowsExhaustion, PredictsValues, KeepsState, FollowsTheorem, PrefersSurrogate
+    of a strategy      KnowsExhaustion, PredictsValues, KeepsState, FollowsTheorem, TakesBounds, PrefersSurrogate
     of any plugin      DescribesOptions
     of a reason        TellsKind, TurnsSign, ShowsCosts
 """
@@ -56,6 +56,7 @@ from mfopt.hooks.strategies import (
     KnowsExhaustion,
     PredictsValues,
     PrefersSurrogate,
+    TakesBounds,
 )
 from mfopt.hooks.surrogates import (
     CouplesFidelities,
@@ -108,6 +109,7 @@ __all__ = [
     "SnapsPoints",
     "Softening",
     "SoftensValues",
+    "TakesBounds",
     "TellsFactors",
     "TellsKind",
     "TellsLearnt",

@@ -56,7 +56,20 @@ class FollowsTheorem(Protocol):
 
     @property
     def theorem(self) -> str | None:
-        """The theorem that holds for this run as long as its assumptions do; None where there is none."""
+        """The theorem about the run so far, which holds as long as its assumptions do; None where there is none."""
+
+
+@runtime_checkable
+class TakesBounds(Protocol):
+    """A strategy that may be given ζ and γ of its own. A report goes by them, not by the problem's."""
+
+    @property
+    def zetas(self) -> Sequence[float | None] | None:
+        """One per fidelity below the target, or one each; None: those of the problem."""
+
+    @property
+    def gammas(self) -> Sequence[float] | None:
+        """One per fidelity below the target; None: none were given."""
 
 
 @runtime_checkable

@@ -116,6 +116,9 @@ def test_a_guarantee_is_spoken_of_in_theory_mode_only(mode):
 GIVEN = SE(lengthscale=0.3, scale=1.0, mean=0.0)
 FINITE = mfopt.FiniteSet(np.linspace(0, 1, 20)[:, None])
 MIXED = mfopt.Space({"x": (0.0, 1.0), "k": mfopt.Integer(1, 3)})
+LONG = mfopt.Space({"x": (0.0, 1.0), "k": mfopt.Integer(1, 1_000_000)})  # no list of its values is kept
+RING = mfopt.Box([(0.0, 1.0)] * 2, constraints=lambda x: ((x - 0.5) ** 2).sum(axis=1) > 0.05)
+NOOK = mfopt.Box([(0.0, 1.0)] * 2, constraints=lambda x: x.max(axis=1) < 0.9999)
 
 
 @pytest.mark.parametrize(
@@ -129,8 +132,14 @@ MIXED = mfopt.Space({"x": (0.0, 1.0), "k": mfopt.Integer(1, 3)})
         (FINITE, GIVEN, None, {}, None),
         (FINITE, GIVEN, 0.01, {"initial_capital": 20.0}, None),
         (MIXED, GIVEN, 0.01, {}, None),
+        (LONG, GIVEN, 0.01, {}, None),
+        (RING, GIVEN, 0.01, {}, None),
+        (NOOK, GIVEN, 0.01, {}, None),
     ],
-    ids=["finite", "box", "mean learnt", "all learnt", "says nothing", "noise learnt", "initial design", "mixed"],
+    ids=[
+        *("finite", "box", "mean learnt", "all learnt", "says nothing", "noise learnt", "initial design"),
+        *("mixed", "many integers", "not convex", "not all of the cube"),
+    ],
 )
 def test_a_guarantee_needs_what_the_theorems_assume(domain, surrogate, noise, options, theorem):
     method = MFGPUCB("theory", zetas=[0.1], xi=1.0, a=1.0, b=1.0, **options)
@@ -138,6 +147,56 @@ def test_a_guarantee_needs_what_the_theorems_assume(domain, surrogate, noise, op
     optimizer.tell(optimizer.ask(), 0.0)
     assert report(optimizer).theorem == theorem
     assert ("guarantee" in str(report(optimizer))) == (theorem is not None)
+
+
+def in_theory_mode(**options):
+    method = MFGPUCB("theory", zetas=[0.1], xi=1.0, **options)
+    return mfopt.Optimizer(FINITE, [1.0, 5.0], noise=1e-6, strategy=method, surrogate=GIVEN, capital=90.0, rng=0)
+
+
+def add_a_value(optimizer):
+    optimizer.add(FINITE.points[3], 1, 0.3)
+
+
+def fail(optimizer):
+    optimizer.tell(optimizer.ask(), status="failed")
+
+
+def ask_two_at_once(optimizer):
+    for trial in [optimizer.ask(), optimizer.ask()]:
+        optimizer.tell(trial, 0.0)
+
+
+@pytest.mark.parametrize("stray", [add_a_value, fail, ask_two_at_once])
+def test_a_guarantee_is_about_runs_of_which_every_query_is_the_algorithms_own(stray):
+    optimizer = in_theory_mode()
+    optimizer.tell(optimizer.ask(), 0.0)
+    assert report(optimizer).theorem == "Theorem (discreteThm)"
+    stray(optimizer)
+    for _ in range(3):
+        optimizer.tell(optimizer.ask(), 0.0)
+    assert report(optimizer).theorem is None
+    assert "guarantee" not in str(report(optimizer))
+
+
+def test_values_of_fidelities_that_a_method_does_not_use_take_no_guarantee_away():
+    optimizer = mfopt.Optimizer(FINITE, [1.0, 5.0], noise=0.01, strategy="gp-ucb:mode=theory", surrogate=GIVEN, rng=0)
+    optimizer.add(FINITE.points[3], 0, 0.3)
+    optimizer.tell(optimizer.ask(), 0.0)
+    assert report(optimizer).theorem == "Theorem (gpucb)"
+
+
+def test_zetas_given_to_the_strategy_are_held_against_the_values_too():
+    optimizer = in_theory_mode(gammas=[2.0])
+    with pytest.warns(mfopt.ZetaWarning, match="differ by at most 0.1 at a point"):
+        run(optimizer, [target, lambda x: target(x) + 0.5], progress=False)
+    found = report(optimizer)
+    first = found.void_since
+    assert first is not None
+    assert found.violations[0].allowed == 0.1
+    assert str(found).splitlines()[-1].endswith(f"void since value {first}, which contradicts the zetas given")
+    assert (found.zetas, found.gammas) == ((0.1,), (2.0,))
+    assert report(optimizer, zetas=[0.3], gammas=[0.2]).gammas == (0.2,)
 
 
 def test_a_run_with_values_of_one_fidelity_only_says_nothing_about_sets():

@@ -32,6 +32,7 @@ RUNS = [
     "gamma-shrink",
     "zetas-some",
     "mixed-surrogates",
+    "theory-3",
     "theory-finite",
     "gp-ucb-failing",
     "gp-ei-noise",

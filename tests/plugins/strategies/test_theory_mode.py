@@ -174,6 +174,12 @@ def test_constants_must_be_given(make, message):
         mfopt.Optimizer([(0.0, 1.0)], [1.0, 2.0], strategy=make())
 
 
+@pytest.mark.parametrize("options", [{"zetas": [0.0]}, {"zetas": [0.2], "gammas": [0.0]}])
+def test_a_threshold_of_zero_that_no_query_could_pass_is_refused(options):
+    with pytest.raises(mfopt.InputError, match=r"gammas must be positive in theory mode, .* got \[0\.0\]"):
+        mfopt.Optimizer(FINITE, [1.0, 2.0], strategy=MFGPUCB("theory", xi=1.0, **options))
+
+
 def test_no_departure_from_the_algorithm_can_be_switched_on():
     plain, dressed = (
         MFGPUCB("theory", **options) for options in ({}, {"doubt": True, "coupled": True, "rule": "worth"})

@@ -18,8 +18,8 @@ import numpy as np
 
 from mfopt import theory
 from mfopt.errors import InputError
-from mfopt.hooks import TellsLearnt, blocks_of
-from mfopt.protocols import Array, Domain, Problem, Query
+from mfopt.hooks import TellsLearnt
+from mfopt.protocols import Array, Domain, Problem, Query, Record
 from mfopt_plugins.method.kept import Kept, fields, flag, many, number
 from mfopt_plugins.method.observations import Observations
 from mfopt_plugins.strategies.ucb.departures import Departures
@@ -27,6 +27,7 @@ from mfopt_plugins.strategies.ucb.zeta import START, ZetaRule
 
 NOISY_DIM = 20  # dimensions of which noisy values take at least the β_t, so that it is 4 log 2t
 CALM = 0.1  # by which β is multiplied in queries for the target's share
+_PROBES = 256  # points of the cube that tell whether X is all of it
 
 
 @dataclass(frozen=True)
@@ -62,10 +63,30 @@ class Given:
         return any(zeta is not None for zeta in self.zetas[:-1]) or self.gammas is not None
 
 
-class Schedule(ABC):
-    """β_t, and the rules of ζ and γ; `theorem` is the one that is about it, if any."""
+class Adherence(Kept):
+    """Whether a run is the algorithm's and nothing else's: `strict` until it strays.
 
-    theorem: str | None = None
+    No theorem is about values that nobody asked for, evaluations that fail, or asks that do not wait for a value.
+    """
+
+    kept = fields(strict=flag)
+
+    def __init__(self) -> None:
+        self.strict = True
+
+    def ask(self, pending: Sequence[Query]) -> None:
+        """Take note of an ask beside these pending queries."""
+        self.strict = self.strict and not pending
+
+    def tell(self, record: Record) -> None:
+        """Take note of what was told."""
+        self.strict = self.strict and record.asked and record.y is not None
+
+
+class Schedule(ABC):
+    """β_t, and the rules of ζ and γ; `adherence` is that to an algorithm of the theorems, None where it is none."""
+
+    adherence: Adherence | None = None
 
     def __init__(self, given: Given, gamma_shrink: float = 1.0, by_capital: bool = True) -> None:
         self.zeta = ZetaRule(given.zetas, given.used)
@@ -78,6 +99,11 @@ class Schedule(ABC):
     @abstractmethod
     def informed_positions(self, counts: Sequence[int]) -> list[int]:
         """The positions whose bounds make φ, where the positions have so many values."""
+
+    @property
+    def theorem(self) -> str | None:
+        """The theorem that is about the run so far, if any."""
+        return None
 
     def first_visit(self, observations: Observations, u: Array, k: int) -> bool:
         """Whether the fidelity at position k is to be asked because it never was at this point."""
@@ -142,12 +168,20 @@ class Constants:
 
 
 def _meets_assumptions(problem: Problem, used: Sequence[int]) -> bool:
-    """Whether the problem is one of the theorems: prior and noise known, X finite or without discrete parameters."""
+    """Whether the problem is one of the theorems: prior and noise known, X finite or a cube."""
     priors = (problem.surrogates[m] for m in used)
     given = all(isinstance(prior, TellsLearnt) and not prior.learnt for prior in priors)
     known = all(problem.noises[m] is not None for m in used)
-    mixed = problem.domain.points is None and any(block.levels is not None for block in blocks_of(problem.domain))
-    return given and known and not mixed
+    return given and known and (problem.domain.points is not None or _is_cube(problem.domain))
+
+
+def _is_cube(domain: Domain) -> bool:
+    """Whether X is all of [0, 1]^d: no parameter is discrete, and there are no constraints, which may be convex or not.
+
+    Both leave next to nothing of random points, or are listed by the domain.
+    """
+    probes = np.random.default_rng(0).random((_PROBES, domain.dim))
+    return not domain.describe().get("constraints") and bool(domain.contains(probes).all())
 
 
 class Theory(Schedule):
@@ -162,14 +196,26 @@ class Theory(Schedule):
             )
         if given.gammas is None:
             given = replace(given, gammas=theory.gamma_from_zeta(zetas, given.costs))
+        if not all(gamma > 0 for gamma in given.gammas or ()):
+            raise InputError(
+                "gammas must be positive in theory mode, as they are where every zeta is, or no fidelity above is "
+                f"ever queried, got {list(given.gammas or ())}"
+            )
         super().__init__(given)
+        self.adherence = Adherence()
         self._fidelities = len(given.used)
         self._dim = domain.dim
         self._size = None if domain.points is None else len(domain.points)
         self._constants = constants
-        if not initial_capital and _meets_assumptions(problem, given.used):
-            several = "discreteThm" if self._size is not None else "compactThm"
-            self.theorem = f"Theorem ({several if self._fidelities > 1 else 'gpucb'})"
+        self._applies = not initial_capital and _meets_assumptions(problem, given.used)
+
+    @property
+    def theorem(self) -> str | None:
+        """Theorem (discreteThm), (compactThm) or (gpucb), as long as the run adheres to the algorithm."""
+        if not (self._applies and self.adherence is not None and self.adherence.strict):
+            return None
+        several = "discreteThm" if self._size is not None else "compactThm"
+        return f"Theorem ({several if self._fidelities > 1 else 'gpucb'})"
 
     def beta(self, t: int, noisy: bool) -> float:
         """β_t of the theorem for this X and this number of fidelities."""

@@ -142,7 +142,7 @@ class _Terms(UCBOptions, Cycle):
             "softener": self._softener,
             "risk": self._risk,
         }
-        others = {"doubt": self._doubt, "hedge": self._hedge}
+        others = {"doubt": self._doubt, "hedge": self._hedge, "adherence": self._schedule.adherence}
         return parts | {name: part for name, part in others.items() if part is not None}
 
 
@@ -181,6 +181,8 @@ class _Learner(_Terms):
 
     def tell(self, record: Record) -> None:
         """Learn the outcome of a query, or data that nobody asked for, in the order told."""
+        if self._schedule.adherence is not None and record.fidelity in self._used:
+            self._schedule.adherence.tell(record)
         if self._hedge is not None and record.y is not None and record.fidelity == self._used[-1]:
             self._hedge.judge(record.u, self._observations.see(self._top, record.y))
         if record.y is not None and record.fidelity in self._used:
@@ -198,7 +200,7 @@ class _Learner(_Terms):
 
     @property
     def theorem(self) -> str | None:
-        """The theorem about this run: in theory mode, with a prior and noise that are given and no initial design."""
+        """The theorem about this run: in theory mode, with prior and noise given, while the algorithm alone asks."""
         return self._schedule.theorem
 
     def _needs_values(self) -> bool:
@@ -226,9 +228,8 @@ class _Learner(_Terms):
         return self._manner.promoted
 
     def _learn(self, view: View) -> None:
-        if max(self._observations.counts) >= self._softener.due_at and self._softener.judge(
-            self._observations, view.rng
-        ):
+        due = max(self._observations.counts) >= self._softener.due_at
+        if due and self._softener.judge(self._observations, view.rng):
             self._observations.soften(self._softener.softening)
             self._learn_anew()
         super()._learn(view)
@@ -257,6 +258,8 @@ class UCBStrategy(_Learner):
             self._affine.learn(self._models)
             self._checks.compare_all(self._spread())
         self._schedule.start(self._spread())
+        if self._schedule.adherence is not None:
+            self._schedule.adherence.ask(pending)
         t = view.t if self._manner.all_queries else self._clock.t
         turn = _Turn(view, pending, self._schedule.beta(t, self._explores_noise()))
         check = self._checks.next(pending, partial(self._can_check, view), turn.beta)
@@ -417,7 +420,7 @@ class UCBStrategy(_Learner):
             per_cost = float(worth[k]) / self._costs[k]
             if per_cost <= highest or not self._can_pay(k, turn.view.remaining):
                 continue
-            if not (self._search.is_needless(u, k, turn.pending) or self._fails_alone(u, k)):
+            if not (self._search.is_needless(u, k, turn.pending) or self._risk.fails_alone(u, k)):
                 best, highest = k, per_cost
         if best == self._top:
             return choice.at(best, "no cheaper value tells more about the target here, for what it costs")
@@ -432,17 +435,13 @@ class UCBStrategy(_Learner):
                 continue
             if not self._can_pay(k, turn.view.remaining):
                 return choice.at(top, "a cheaper query would leave too little capital for a target query")
-            if self._search.is_needless(u, k, turn.pending) or self._fails_alone(u, k):
+            if self._search.is_needless(u, k, turn.pending) or self._risk.fails_alone(u, k):
                 continue
-            if wide:
-                return choice.at(k, "β½σ ≥ γ: this fidelity is still uncertain here")
-            return choice.at(k, "never queried here at this fidelity")
+            text = "β½σ ≥ γ: this fidelity is still uncertain here" if wide else "never queried here at this fidelity"
+            return choice.at(k, text)
         if top == 0:
             return choice.at(top, "the only fidelity in use")
         return choice.at(top, "every cheaper fidelity is certain here (β½σ < γ), known or likely to fail")
-
-    def _fails_alone(self, u: Array, k: int) -> bool:
-        return self._observations.failed > 0 and self._risk.fails_alone(u, k)
 
     def _is_settled(self, choice: _Choice, turn: _Turn) -> bool:
         """Whether the bounds promise no more than a refinement of the best target value, known or pending."""
