@@ -4,6 +4,7 @@ from functools import partial
 from itertools import pairwise
 from math import log
 
+import nlopt
 import numpy as np
 import pytest
 from scipy.optimize import minimize
@@ -310,6 +311,34 @@ def test_the_default_with_every_departure_undone_is_the_paper_mode():
 def test_options_that_make_no_sense_are_refused(make, message):
     with pytest.raises(mfopt.InputError, match=message):
         make()
+
+
+@pytest.mark.parametrize(("dim", "t", "budget"), [(2, 1, 402), (2, 40, 480), (3, 1500, 3000)])
+def test_direct_is_that_of_jones_with_the_documented_budget(dim, t, budget):
+    """Point by point NLopt's GN_DIRECT, not its biased variant: 200 d + 2t evaluations, at most 3000."""
+    opt = optimizer(domain=mfopt.Box([(0.0, 1.0)] * dim))
+    opt.ask()
+
+    def value(u):
+        return np.sin(13 * u).sum(axis=-1) - ((u - 0.7) ** 2).sum(axis=-1)
+
+    def looked_at(search):
+        seen = []
+        search(lambda u: (seen.extend(np.atleast_2d(u).tolist()), value(u))[1])
+        return np.array(seen)
+
+    def as_it_is(f):
+        direct = nlopt.opt(nlopt.GN_DIRECT, dim)
+        direct.set_lower_bounds(np.zeros(dim))
+        direct.set_upper_bounds(np.ones(dim))
+        direct.set_max_objective(lambda u, gradient: float(f(u)))
+        direct.set_maxeval(budget)
+        direct.optimize(np.full(dim, 0.5))
+
+    search = opt.strategy._search._maximiser
+    ours = looked_at(lambda f: search.maximise(f, opt.domain, np.random.default_rng(0), t))
+    assert np.array_equal(ours, looked_at(as_it_is))
+    assert len(ours) >= budget
 
 
 def test_direct_alone_gives_the_best_centre_that_it_saw():

@@ -101,8 +101,6 @@ class Risk(Kept):
 
     def fails_alone(self, u: Array, k: int) -> bool:
         """Whether position k is likely to fail at this point, and one above it is not."""
-        if self._observations.failed == 0:
-            return False
         here, *above = (float(self._failures.probability(u[None], j)[0]) for j in range(k, self._top + 1))
         return here > 0.5 and min(above) < here - ALONE
 

@@ -74,14 +74,6 @@ class Adherence(Kept):
     def __init__(self) -> None:
         self.strict = True
 
-    def ask(self, pending: Sequence[Query]) -> None:
-        """Take note of an ask beside these pending queries."""
-        self.strict = self.strict and not pending
-
-    def tell(self, record: Record) -> None:
-        """Take note of what was told."""
-        self.strict = self.strict and record.asked and record.y is not None
-
 
 class Schedule(ABC):
     """β_t, and the rules of ζ and γ; `adherence` is that to an algorithm of the theorems, None where it is none."""
@@ -89,6 +81,7 @@ class Schedule(ABC):
     adherence: Adherence | None = None
 
     def __init__(self, given: Given, gamma_shrink: float = 1.0, by_capital: bool = True) -> None:
+        self._used = given.used
         self.zeta = ZetaRule(given.zetas, given.used)
         self.gamma = GammaRule(given.costs, given.gammas, gamma_shrink, by_capital)
 
@@ -108,6 +101,16 @@ class Schedule(ABC):
     def first_visit(self, observations: Observations, u: Array, k: int) -> bool:
         """Whether the fidelity at position k is to be asked because it never was at this point."""
         return False
+
+    def see(self, pending: Sequence[Query]) -> None:
+        """Take note of an ask beside these pending queries."""
+        if self.adherence is not None and pending:
+            self.adherence.strict = False
+
+    def hear(self, record: Record) -> None:
+        """Take note of what was told."""
+        if self.adherence is not None and record.fidelity in self._used and not (record.asked and record.y is not None):
+            self.adherence.strict = False
 
     def start(self, spread: float) -> None:
         """Give ζ and γ their start values, as soon as the range of the values is known and not 0."""

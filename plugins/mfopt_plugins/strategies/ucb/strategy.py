@@ -181,8 +181,7 @@ class _Learner(_Terms):
 
     def tell(self, record: Record) -> None:
         """Learn the outcome of a query, or data that nobody asked for, in the order told."""
-        if self._schedule.adherence is not None and record.fidelity in self._used:
-            self._schedule.adherence.tell(record)
+        self._schedule.hear(record)
         if self._hedge is not None and record.y is not None and record.fidelity == self._used[-1]:
             self._hedge.judge(record.u, self._observations.see(self._top, record.y))
         if record.y is not None and record.fidelity in self._used:
@@ -258,8 +257,7 @@ class UCBStrategy(_Learner):
             self._affine.learn(self._models)
             self._checks.compare_all(self._spread())
         self._schedule.start(self._spread())
-        if self._schedule.adherence is not None:
-            self._schedule.adherence.ask(pending)
+        self._schedule.see(pending)
         t = view.t if self._manner.all_queries else self._clock.t
         turn = _Turn(view, pending, self._schedule.beta(t, self._explores_noise()))
         check = self._checks.next(pending, partial(self._can_check, view), turn.beta)
@@ -420,7 +418,7 @@ class UCBStrategy(_Learner):
             per_cost = float(worth[k]) / self._costs[k]
             if per_cost <= highest or not self._can_pay(k, turn.view.remaining):
                 continue
-            if not (self._search.is_needless(u, k, turn.pending) or self._risk.fails_alone(u, k)):
+            if not (self._search.is_needless(u, k, turn.pending) or self._fails_alone(u, k)):
                 best, highest = k, per_cost
         if best == self._top:
             return choice.at(best, "no cheaper value tells more about the target here, for what it costs")
@@ -435,13 +433,16 @@ class UCBStrategy(_Learner):
                 continue
             if not self._can_pay(k, turn.view.remaining):
                 return choice.at(top, "a cheaper query would leave too little capital for a target query")
-            if self._search.is_needless(u, k, turn.pending) or self._risk.fails_alone(u, k):
+            if self._search.is_needless(u, k, turn.pending) or self._fails_alone(u, k):
                 continue
             text = "β½σ ≥ γ: this fidelity is still uncertain here" if wide else "never queried here at this fidelity"
             return choice.at(k, text)
         if top == 0:
             return choice.at(top, "the only fidelity in use")
         return choice.at(top, "every cheaper fidelity is certain here (β½σ < γ), known or likely to fail")
+
+    def _fails_alone(self, u: Array, k: int) -> bool:
+        return self._observations.failed > 0 and self._risk.fails_alone(u, k)
 
     def _is_settled(self, choice: _Choice, turn: _Turn) -> bool:
         """Whether the bounds promise no more than a refinement of the best target value, known or pending."""
