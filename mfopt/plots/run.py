@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from mfopt.errors import InputError
 from mfopt.optimizer import Optimizer
 from mfopt.plots.axis import Axis
 from mfopt.protocols import Array
-from mfopt.regret import best_observed
+from mfopt.regret import best_observed, simple_regret
 
 COLOURS = ("#4477aa", "#ccbb44", "#66ccee", "#228833", "#aa3377")  # cheap fidelities, cheapest first
 TARGET = "#ee6677"
@@ -20,8 +21,8 @@ def plot_run(optimizer: Optimizer, path: str | PathLike[str], optimum: float | N
     """Draw where a run queried, what it found and what that cost, into a PNG, SVG or PDF file.
 
     Left: the queries, in the domain when it has two dimensions, otherwise as value against capital. Middle: the simple
-    regret against capital when the optimum is known and values are not noisy, otherwise the best value observed. Right:
-    queries per fidelity.
+    regret against capital when the optimum is known and values may be f (they are neither noisy nor pass it), otherwise
+    the best value observed. Right: queries per fidelity.
     """
     from matplotlib.figure import Figure
 
@@ -106,13 +107,13 @@ def draw_failures(axes: Any, optimizer: Optimizer, x: Array, y: Array | None) ->
 def draw_progress(axes: Any, optimizer: Optimizer, optimum: float | None) -> None:
     """The simple regret against capital when the optimum is known, otherwise the best value observed.
 
-    Noisy values are not f, so they show no regret: the optimum is a line then.
+    Noisy values are not f, nor are those that pass the optimum, so they show no regret: the optimum is a line then.
     """
     history, recommended = optimizer.history, optimizer.recommend_if_noisy()
     target = len(optimizer.fidelities) - 1
     capital, best = best_observed(history, optimizer.direction, target)
-    if optimum is not None and recommended is None:
-        regret = optimum - best if optimizer.direction == "maximize" else best - optimum
+    regret = None if optimum is None or recommended is not None else _find_regret(optimizer, optimum)
+    if regret is not None:
         axes.step(capital, np.maximum(regret, 1e-16), where="post", color=TARGET)
         axes.set_yscale("log")
         axes.set_ylabel("simple regret S(Λ)")
@@ -130,6 +131,14 @@ def draw_progress(axes: Any, optimizer: Optimizer, optimum: float | None) -> Non
     axes.set_xlabel("capital spent Λ")
     axes.set_title("What it found")
     axes.grid(alpha=0.3)
+
+
+def _find_regret(optimizer: Optimizer, optimum: float) -> Array | None:
+    """S(Λ) after each query; None where the values told cannot be f."""
+    try:
+        return simple_regret(optimizer.history, optimum, optimizer.direction, len(optimizer.fidelities) - 1)[1]
+    except InputError:
+        return None
 
 
 def draw_counts(axes: Any, optimizer: Optimizer) -> None:

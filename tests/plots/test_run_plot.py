@@ -183,6 +183,26 @@ def test_a_noisy_run_shows_its_recommendation():
     assert any(text.get_text().startswith("recommended: ") for text in axes.get_legend().get_texts())
 
 
+@pytest.mark.parametrize(
+    ("values", "drawn"),
+    [
+        ([0.2, 0.5, 0.9], "simple regret S(Λ)"),
+        ([0.2, 1.3, 0.9], "value at the target"),  # no optimum, or noisy: a regret of nothing would be a lie
+        ([0.2, 0.5, 0.6, 0.9], "value at the target"),  # two values of one point
+    ],
+    ids=["f", "beyond the optimum", "noisy"],
+)
+def test_a_regret_is_drawn_only_of_values_that_may_be_f(values, drawn):
+    from matplotlib.figure import Figure
+
+    opt = mfopt.Optimizer([(0.0, 1.0)], [1.0], strategy="random", rng=0)
+    for x, y in zip((0.1, 0.5, 0.5 if len(values) == 4 else 0.7, 0.9), values, strict=False):
+        opt.add([x], 0, y, cost=1.0)
+    axes = Figure().subplots()
+    draw_progress(axes, opt, 1.0)
+    assert axes.get_ylabel() == drawn
+
+
 def test_the_recommendation_of_a_noisy_study_is_not_cut_off(tmp_path, monkeypatch):
     from matplotlib.figure import Figure
 
