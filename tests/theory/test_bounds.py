@@ -68,6 +68,39 @@ def test_the_compact_condition_holds_from_the_threshold_on_and_not_just_below():
     assert found.first < found.second
 
 
+SIDE = (np.arange(20) + 0.5) / 10
+SQUARE = np.array(np.meshgrid(SIDE, SIDE)).reshape(2, -1).T  # of side 2
+POWERS = {
+    ("se", False): (2.0, 4.0),
+    ("se", True): (1.5, 1.0),
+    ("matern", False): (3.0, 6.0),
+    ("matern", True): (2.0, 2.0),
+}
+
+
+@pytest.mark.parametrize(("kernel", "printed"), POWERS)
+def test_the_exponents_are_those_of_the_kernel_in_two_dimensions(kernel, printed):
+    """β^{p+1}/γ^{2p+2} with p = d/2 and d as the covering argument has it; β^{p+1}/γ^{2p} with 1/2 and 1 as printed."""
+    of_beta, of_gamma = POWERS[kernel, printed]
+    labels = np.where(np.hypot(*(SQUARE - 1.0).T) < 0.4, 2, np.where(SQUARE[:, 0] < 0.7, 0, 1))
+    gammas, costs, c_kappa, noise = [0.3, 0.2], [1.0, 4.0, 20.0], 30.0, 0.01
+    beta = partial(theory.beta_mf_compact, d=2, fidelities=3, delta=0.1, r=2.0)
+    found = theory.compact_thresholds(
+        SQUARE, labels, gammas, costs, noise, beta, c_kappa, kernel, r=2.0, printed=printed
+    )
+
+    def left(capital, prices):
+        radius = 2 * sqrt(2) / sqrt(capital // 20) ** 0.25
+        covered = [theory.dilation(SQUARE, labels, m, radius) | theory.above(labels, m) for m in range(2)]
+        volumes = [4 * theory.volume(mask) / gamma**of_gamma for mask, gamma in zip(covered, gammas, strict=True)]
+        most = capital // 1
+        return 20 * sqrt(most) + c_kappa * noise * beta(most) ** of_beta * np.dot(prices, volumes)
+
+    for threshold, prices in ((found.first, [1.0, 4.0]), (found.second, [20.0, 20.0])):
+        assert left(1.0001 * threshold, prices) <= 1.0001 * threshold / 2
+        assert left(0.999 * threshold, prices) > 0.999 * threshold / 2
+
+
 def test_a_smaller_gamma_waits_longer_and_the_printed_form_less():
     assert theory.compact_thresholds(**grid_problem(0.05)).second > theory.compact_thresholds(**grid_problem()).second
     assert theory.compact_thresholds(**grid_problem(), printed=True).second < (
