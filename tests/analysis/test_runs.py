@@ -167,7 +167,12 @@ def ask_two_at_once(optimizer):
         optimizer.tell(trial, 0.0)
 
 
-@pytest.mark.parametrize("stray", [add_a_value, fail, ask_two_at_once])
+def pay_more(optimizer):
+    trial = optimizer.ask()
+    optimizer.tell(trial, 0.0, cost=1.5 * COSTS[trial.fidelity])
+
+
+@pytest.mark.parametrize("stray", [add_a_value, fail, ask_two_at_once, pay_more])
 def test_a_guarantee_is_about_runs_of_which_every_query_is_the_algorithms_own(stray):
     optimizer = in_theory_mode()
     optimizer.tell(optimizer.ask(), 0.0)

@@ -66,7 +66,8 @@ class Given:
 class Adherence(Kept):
     """Whether a run is the algorithm's and nothing else's: `strict` until it strays.
 
-    No theorem is about values that nobody asked for, evaluations that fail, or asks that do not wait for a value.
+    No theorem is about values that nobody asked for, evaluations that fail, costs that change, or asks that do not wait
+    for a value.
     """
 
     kept = fields(strict=flag)
@@ -110,6 +111,12 @@ class Schedule(ABC):
     def hear(self, record: Record) -> None:
         """Take note of what was told."""
         if self.adherence is not None and record.fidelity in self._used and not (record.asked and record.y is not None):
+            self.adherence.strict = False
+
+    def reprice(self, costs: Sequence[float]) -> None:
+        """Reckon with other costs from now on."""
+        self.gamma.reprice(costs)
+        if self.adherence is not None:
             self.adherence.strict = False
 
     def start(self, spread: float) -> None:

@@ -190,7 +190,7 @@ class _Learner(_Terms):
 
     def _reprice(self, costs: Sequence[float]) -> None:
         super()._reprice(costs)
-        self._schedule.gamma.reprice(costs)
+        self._schedule.reprice(costs)
 
     @property
     def violations(self) -> dict[int, float]:
