@@ -13,7 +13,7 @@ class MFGPUCB(UCBStrategy):
                      "theory": Algorithm (mfgpucb) with the β_t of Theorem (discreteThm) or (compactThm): no initial
                      design, ζ, γ and the constants given. The kernel must be given to the surrogate.
     zetas            bounds ζ_m for the fidelities below the target, None for those to be learnt; by default the
-                     problem's. Theory mode needs all of them.
+                     problem's. Theory mode needs all of them, above 0 unless γ is given.
     gammas           fixed thresholds γ_m for the fidelities below the target. By default they grow from data; theory
                      mode takes γ_m = ζ_m √(λ_m/λ_{m+1}).
     initial_capital  Λ₀ of the initial design. By default 10 λ_M in paper mode, half at the first and half at the second
