@@ -17,7 +17,7 @@ from mfopt_plugins.strategies.base.joint import JointStrategy
 from mfopt_plugins.strategies.base.manner import Mode, check_initial_capital, find_manner
 from mfopt_plugins.surrogates.ar1 import AR1
 
-_LEAST = 1e-307  # variance of a noise, whose inverse must not overflow
+_TINY = 1e-307  # a variance whose inverse does not overflow
 _NUGGET = 1e-4  # of the range of values: deviation of a noise that is always there, numerically
 _LEAST = 1e-8  # correlation that passes for none
 _NO_TAIL = 1e300  # below which values are drawn in: none
@@ -25,7 +25,7 @@ _NO_TAIL = 1e300  # below which values are drawn in: none
 
 def tell_noise(models: FidelityModels, k: int, unit: float) -> float:
     """η_k², the noise variance of position k, at least a nugget; `unit` is a typical size of values."""
-    return max(models.noise(k), (_NUGGET * unit) ** 2, _LEAST)
+    return max(models.noise(k), (_NUGGET * unit) ** 2, _TINY)
 
 
 class AugmentedImprovement(AcquisitionDefaults):
@@ -103,7 +103,7 @@ class AugmentedImprovement(AcquisitionDefaults):
         """
         eta = np.sqrt(self._noise)
         s = np.sqrt(var + self._noise)
-        floor = np.maximum(var, max(1e-12 * self._noise, _LEAST))
+        floor = np.maximum(var, max(1e-12 * self._noise, _TINY))
         value = np.log(floor / (s * (s + eta)))
         inside = var > floor * (1 - 1e-15)
         slope = np.where(inside, 1.0 / floor, 0.0) - 1.0 / (2 * s**2) - 1.0 / (2 * s * (s + eta))

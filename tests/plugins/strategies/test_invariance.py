@@ -9,12 +9,13 @@ from mfopt_plugins.surrogates.se_python import SEPython
 from tests.plugins.runs import FUNCTIONS, SQUARE, quick, run, trace
 
 
+@pytest.mark.parametrize("name", ["mf-gp-ucb", "gp-ucb", "gp-ei", "gp-pi", "mf-sko", "co-kriging"])
 @pytest.mark.parametrize("scale", [2.0**-27, 2.0**40])
-def test_a_change_of_unit_by_a_power_of_two_gives_the_very_same_trials(scale):
+def test_a_change_of_unit_by_a_power_of_two_gives_the_very_same_trials(name, scale):
     """1e-8 to 1e12; powers of two make rounding the same too."""
     traces = []
     for factor in (1.0, scale):
-        opt = mfopt.Optimizer(SQUARE, [1.0, 10.0], capital=200.0, rng=0, maximiser=quick())
+        opt = mfopt.Optimizer(SQUARE, [1.0, 10.0], strategy=name, capital=200.0, rng=0, maximiser=quick())
         traces.append(trace(run(opt, [lambda x, f=f, a=factor: a * f(x) for f in FUNCTIONS])))
     assert len(traces[0]) == len(traces[1])
     assert np.allclose(*traces, atol=1e-9)
