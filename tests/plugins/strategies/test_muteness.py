@@ -102,6 +102,20 @@ def test_the_target_takes_over_early_begins_apart_and_says_why():
     assert any("not even from each other" in trial.reason.text for trial in hedged)
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_a_point_of_the_beginning_where_the_target_fails_is_not_asked_for_ever(seed):
+    opt = optimizer(capital=100.0, rng=seed, maximiser=quick())
+    failed = []
+    while not opt.done:
+        trial = opt.ask()
+        fails = trial.fidelity == 1 and trial.x[0] > 0.6
+        if fails:
+            failed.append(trial.x.tobytes())
+        opt.tell(trial, None if fails else [noise, bowl][trial.fidelity](trial.x), "failed" if fails else "ok")
+    assert opt.strategy._hedge._muteness.found
+    assert len(set(failed)) == len(failed)
+
+
 def test_without_the_option_target_values_have_to_tell():
     options = [{"muted": False}, {"hedged": False}, {"mode": "paper"}]
     for strategy in (MFGPUCB(**option) for option in options):

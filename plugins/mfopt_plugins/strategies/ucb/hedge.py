@@ -32,6 +32,7 @@ import numpy as np
 
 from mfopt.hooks import FullAcquisition, FusesBounds, KeepsFit
 from mfopt.protocols import Array, Model, Problem
+from mfopt_plugins.method.failures import FailureModel
 from mfopt_plugins.method.gaps import measure_gaps
 from mfopt_plugins.method.kept import count, finite, many, mapping
 from mfopt_plugins.method.models import GROWTH, FidelityModels
@@ -168,16 +169,20 @@ class Hedge:
             return surrogate.bound([self._alone], beta, [0.0])
         return PlainBound([self._alone], beta, [0.0])
 
-    def find_first(self, waiting: Array) -> Array | None:
-        """Of the points known at the cheapest fidelity the one that lies farthest from those of the target.
+    def find_first(self, waiting: Array, failures: FailureModel) -> Array | None:
+        """Of the points known at the cheapest fidelity the one that lies farthest from the queries of the target.
 
-        None where it has values enough to go by, or knows all these points; its pending ones count.
+        None where it has values enough to go by, pending ones among them, or was asked at all of these points that are
+        not likely to fail.
         """
-        known, _ = self._models.observations.rows(0)
-        queried = np.vstack([self._models.observations.rows(self._top)[0], waiting])
-        if len(queried) >= BEGINNING or len(known) == 0:
+        observations = self._models.observations
+        if observations.counts[self._top] + len(waiting) >= BEGINNING:
             return None
-        gaps = measure_gaps(self._problem.domain, known, queried)
+        known, _ = observations.rows(0)
+        known = known[~failures.are_likely(known, self._top)]
+        if len(known) == 0:
+            return None
+        gaps = measure_gaps(self._problem.domain, known, np.vstack([observations.queried_points(self._top), waiting]))
         best = int(np.argmax(gaps))
         return known[best].copy() if gaps[best] > 0.0 else None
 

@@ -396,7 +396,7 @@ class UCBStrategy(_Learner):
     def _ask_alone(self, hedge: Hedge, turn: _Turn) -> _Choice:
         """A target query by GP-UCB, one of its beginning, or one against its stall."""
         waiting = self._observations.pending_points(self._top, turn.pending)
-        first = hedge.find_first(waiting)
+        first = hedge.find_first(waiting, self._failures)
         if first is not None:
             return self._terms_at(first, turn.beta).at(self._top, f"{hedge.why}; first where a cheap value is known")
         with hedge.hallucinate(waiting):
