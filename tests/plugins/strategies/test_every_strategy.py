@@ -69,6 +69,20 @@ def test_noise_on_a_finite_set_lets_points_come_again(name):
     assert len(trials) == (5 if name == "direct" else 15)
 
 
+@pytest.mark.parametrize("name", [name for name in NAMES if name != "mf-naive"])  # it says so when it is asked
+@pytest.mark.parametrize("fails", ["first", "second"])
+def test_where_the_best_point_of_a_finite_set_fails_once_a_run_says_that_it_is_done(name, fails):
+    """A second value tells whether there is noise: the best point may have failed before, or fail then."""
+    opt = optimizer(name, mfopt.FiniteSet(np.linspace(0.0, 1.0, 4)), [1.0], capital=40.0)
+    asked = []
+    while not opt.done:
+        index = opt.ask().index
+        asked.append(index)
+        failed = index == 1 and asked.count(1) == {"first": 1, "second": 2}[fails]
+        opt.tell(len(asked) - 1, None if failed else high(np.array([index / 3.0])), "failed" if failed else "ok")
+    assert set(asked) == {0, 1, 2, 3}
+
+
 @pytest.mark.parametrize("name", [name for name in NAMES if "naive" not in name])  # they follow cheap values alone
 @pytest.mark.parametrize("noise", [None, 0.0])
 def test_where_a_cheap_fidelity_always_fails_the_target_is_asked_everywhere(name, noise):

@@ -202,14 +202,14 @@ class Cycle(ABC):
         there is noise the second is worth as much as any.
         """
         for k, fidelity in enumerate(self._used):
-            asks = self._models.may_be_noisy(k) or (k == self._top and self._is_last_test_due(pending))
-            if not asks or not self._can_pay(k, view.remaining):
+            last = k == self._top and self._is_last_test_due(pending)
+            if not (last or self._models.may_be_noisy(k)) or not self._can_pay(k, view.remaining):
                 continue
             points, _ = self._observations.worked(k)
             u = points[int(np.argmax(self._models.models[k].posterior(points)[0]))].copy()
             if any(q.fidelity == fidelity and self._observations.same(points, q.u).any() for q in pending):
                 continue
-            if self._observations.same(self._observations.just_failed(k), u).any():
+            if not last and self._observations.same(self._observations.just_failed(k), u).any():
                 continue
             text = "the values seem to be noisy: a second one of this point tells"
             return Suggestion(u, fidelity, Reason("test of noise", text, fidelity, view.t))
@@ -242,12 +242,14 @@ class Cycle(ABC):
     def _is_last_test_due(self, pending: Sequence[Query]) -> bool:
         """Whether a second query of a point is to tell, once the target knows a finite set, that it is noiseless.
 
-        A dozen values are no more than a model can follow, however noisy they are.
+        A dozen values are no more than a model can follow, however noisy they are. One that fails is not tried again.
         """
         if not (self._manner.noise_tests and self._models.may_be_repeated(self._top)):
             return False
         waiting = any(q.fidelity == self._used[self._top] for q in pending)
-        return not waiting and self._observations.all_finished(self._top, pending)
+        if waiting or not self._observations.all_finished(self._top, pending):
+            return False
+        return not self._observations.has_failed_again(self._top)
 
     def posterior(self, fidelity: int) -> Posterior | None:
         """What the models say of a fidelity in use, as soon as any value is known."""
