@@ -299,9 +299,7 @@ class Observations(Told):
 
     def has_failed_again(self, k: int) -> bool:
         """Whether a query at position k failed at a point that had a value there."""
-        return any(
-            self._when[k][i] < before for u, j, before in self._failed if j == k for i in self._values_at(u, k)
-        )
+        return any(self._when[k][i] < before for u, j, before in self._failed if j == k for i in self._values_at(u, k))
 
     def just_failed(self, k: int) -> Array:
         """Points (n, dim) that failed at position k among the last RECENT outcomes."""

@@ -1,6 +1,7 @@
 """What several strategies share.
 
 cycle         Cycle, what every method with models goes through, and its Search for a point
+parts         the state of a strategy, which is that of its parts
 manner        how a method goes about the rest: as we do, or as the paper does
 initial       the initial design, in ask/tell
 avoid         keeping away from where evaluations fail, and from points that were taken

@@ -23,7 +23,7 @@ import copy
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -44,25 +44,14 @@ from mfopt.protocols import (
 )
 from mfopt.run.reason import Reason
 from mfopt_plugins.method.failures import FailureModel
-from mfopt_plugins.method.kept import many, mapping, positive
 from mfopt_plugins.method.models import Clock, FidelityModels
 from mfopt_plugins.method.observations import Observations, apart
 from mfopt_plugins.strategies.base.avoid import Avoiding, find_elsewhere
 from mfopt_plugins.strategies.base.initial import InitialDesign
 from mfopt_plugins.strategies.base.manner import PRACTICAL, Manner
-from mfopt_plugins.surrogates.arithmetic import arithmetic
+from mfopt_plugins.strategies.base.parts import Part, restore_parts, tell_parts
 
 SAMPLE = 64  # points of X at which the range of an acquisition is looked at
-
-
-class Part(Protocol):
-    """A part of a strategy with a state of its own."""
-
-    def state(self) -> Mapping[str, Any] | None:
-        """As plain values; None where it cannot be told just now."""
-
-    def restore(self, state: object) -> None:
-        """Take it up; a ValueError for what is none."""
 
 
 class Cycle(ABC):
@@ -294,22 +283,11 @@ class Cycle(ABC):
 
     def state(self) -> dict[str, Any] | None:
         """All that later asks depend on, beyond what was told; None where a model cannot tell it just now."""
-        states = {name: part.state() for name, part in self._parts().items()}
-        if any(state is None for state in states.values()):
-            return None
-        return {**states, "costs": list(self._costs), "arithmetic": arithmetic()}
+        return tell_parts(self._parts(), self._costs)
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Go on as the strategy does that told this state, after being told the same records."""
-        parts = self._parts()
-        given = mapping(state, *parts, "costs", "arithmetic")
-        if given["arithmetic"] != arithmetic():
-            raise ValueError("a state must come from a CPU and a build that compute as these do, got another")
-        costs = many(positive, len(self._costs))(given["costs"])
-        if costs != self._costs:
-            self._reprice(costs)
-        for name, part in parts.items():
-            part.restore(given[name])
+        restore_parts(self._parts(), state, self._costs, self._reprice)
 
     def _can_pay(self, k: int, remaining: float) -> bool:
         """Whether a query at position k leaves enough for a target query (the target itself need not)."""

@@ -33,7 +33,8 @@ from mfopt.protocols import Array, Problem, Query, Record, Suggestion, View
 from mfopt.run.reason import Reason
 from mfopt_plugins.method.upper_bound import PlainBound
 from mfopt_plugins.strategies.base.avoid import CAUTION
-from mfopt_plugins.strategies.base.cycle import Cycle, Part, incumbent
+from mfopt_plugins.strategies.base.cycle import Cycle, incumbent
+from mfopt_plugins.strategies.base.parts import Part
 from mfopt_plugins.strategies.base.risk import Risk
 from mfopt_plugins.strategies.base.stall import Turn, find_away, find_turn
 from mfopt_plugins.strategies.ucb.affine import Affine
@@ -51,7 +52,7 @@ CHECKED = 0.5  # of the target's cost: the most that a check may cost where φ i
 
 
 @dataclass(frozen=True)
-class _Turn:
+class _Ask:
     """What an ask is about: the view, the pending queries of fidelities in use, and β_t."""
 
     view: View
@@ -116,7 +117,7 @@ class _Terms(UCBOptions, Cycle):
         """The largest range of (corrected) values within one fidelity."""
         return float(np.max(np.abs(self._affine.a) * self._models.ranges()))
 
-    def _suggest(self, kind: str, turn: _Turn, choice: _Choice) -> Suggestion:
+    def _suggest(self, kind: str, ask: _Ask, choice: _Choice) -> Suggestion:
         """The choice with its reason; γ counts it."""
         zetas = self._schedule.zeta.values
         gammas = np.full(len(zetas), inf) if self._weighs else self._schedule.gamma.values
@@ -125,7 +126,7 @@ class _Terms(UCBOptions, Cycle):
             terms = self._softener.in_unit_of_y(*terms, self._observations.highest(), self._spread())
         mean, width, zeta, phi, gamma = (tuple(term.tolist()) for term in terms)
         fidelity = self._used[choice.k]
-        reason = Reason(kind, choice.text, fidelity, turn.view.t, turn.beta, self._used, mean, width, zeta, phi, gamma)
+        reason = Reason(kind, choice.text, fidelity, ask.view.t, ask.beta, self._used, mean, width, zeta, phi, gamma)
         if choice.worth is not None:
             reason = replace(reason, worth=tuple(choice.worth.tolist()))
         if kind != CHECK or self._manner.all_queries:
@@ -259,23 +260,23 @@ class UCBStrategy(_Learner):
         self._schedule.start(self._spread())
         self._schedule.see(pending)
         t = view.t if self._manner.all_queries else self._clock.t
-        turn = _Turn(view, pending, self._schedule.beta(t, self._explores_noise()))
-        check = self._checks.next(pending, partial(self._can_check, view), turn.beta)
+        ask = _Ask(view, pending, self._schedule.beta(t, self._explores_noise()))
+        check = self._checks.next(pending, partial(self._can_check, view), ask.beta)
         if check is not None:
             self._clock.t -= 1  # a check belongs to the iteration that it checks
-            return self._suggest(CHECK, turn, self._check(*check, turn))
+            return self._suggest(CHECK, ask, self._check(*check, ask))
         failing = self._observations.failed > 0
         probed = self._risk.find_probed(pending) if failing else None
         if probed is not None:
-            choice = self._terms_at(probed, turn.beta).at(self._top, "a cheaper query did not fail here")
-            return self._suggest("after a probe", turn, choice)
+            choice = self._terms_at(probed, ask.beta).at(self._top, "a cheaper query did not fail here")
+            return self._suggest("after a probe", ask, choice)
         if failing and self._weighs and self._risk.has_only_failed:
             return self._design.another(self._top, view, pending, "every target query has failed so far")
         with self._models.hallucinate(pending):
-            kind, turn, choice = self._decide(turn)
+            kind, ask, choice = self._decide(ask)
             if failing:
-                kind, turn, choice = self._beware(kind, turn, choice)
-        return self._suggest(kind, turn, choice)
+                kind, ask, choice = self._beware(kind, ask, choice)
+        return self._suggest(kind, ask, choice)
 
     def _explores_noise(self) -> bool:
         """Whether values are noisy where φ is the target's own bound, which then never settles: none doubts it."""
@@ -288,152 +289,152 @@ class UCBStrategy(_Learner):
         costly = self._weighs and self._costs[k] > CHECKED * self._costs[-1]
         return not costly and self._can_pay(k, view.remaining) and not self._failures.is_likely(u, k)
 
-    def _check(self, u: Array, low: int, turn: _Turn) -> _Choice:
+    def _check(self, u: Array, low: int, ask: _Ask) -> _Choice:
         text = f"fidelity {self._used[low + 1]} differed here from this one's mean by more than ζ"
-        return self._terms_at(u, turn.beta).at(low, text)
+        return self._terms_at(u, ask.beta).at(low, text)
 
-    def _decide(self, turn: _Turn) -> tuple[str, _Turn, _Choice]:
-        """The rule that applies, the turn (doubt changes β), and the choice."""
-        if self._hedge is not None and self._hedge.prefers_alone and self._share.is_owed(turn.pending, ALONE):
-            return "hedge", turn, self._ask_alone(self._hedge, turn)
-        if self._share.is_owed(turn.pending):
+    def _decide(self, ask: _Ask) -> tuple[str, _Ask, _Choice]:
+        """The rule that applies, the ask (doubt changes β), and the choice."""
+        if self._hedge is not None and self._hedge.prefers_alone and self._share.is_owed(ask.pending, ALONE):
+            return "hedge", ask, self._ask_alone(self._hedge, ask)
+        if self._share.is_owed(ask.pending):
             text = f"the target has had less than {100 * self._share.part:.0f} % of what was spent"
-            return "share", turn, self._ask_target(self._bound([self._top], CALM * turn.beta), turn, text)
-        stalled = self._break_stall(turn)
+            return "share", ask, self._ask_target(self._bound([self._top], CALM * ask.beta), ask, text)
+        stalled = self._break_stall(ask)
         if stalled is not None:
-            return "stall", turn, stalled
-        kind, choice = "ucb", self._explore(turn)
-        doubt = self._doubt if self._doubt is not None and self._is_settled(choice, turn) else None
+            return "stall", ask, stalled
+        kind, choice = "ucb", self._explore(ask)
+        doubt = self._doubt if self._doubt is not None and self._is_settled(choice, ask) else None
         if doubt is not None and doubt.looks:
-            kind, (turn, choice) = "doubt", self._look_elsewhere(turn)
+            kind, (ask, choice) = "doubt", self._look_elsewhere(ask)
             doubt.looks = doubt.looks - 1 if choice.k < self._top or self._top == 0 else 0
-        if self._manner.last_query and choice.k == self._top and turn.view.remaining < 2 * self._costs[-1]:
+        if self._manner.last_query and choice.k == self._top and ask.view.remaining < 2 * self._costs[-1]:
             text = "the capital pays for one more target query: it goes where the means are best"
             bound = self._bound(self._bounding_positions(), 0.0)
-            return "last target query", turn, self._ask_target(bound, turn, text, CAUTION)
+            return "last target query", ask, self._ask_target(bound, ask, text, CAUTION)
         if doubt is not None and kind == "ucb":
             best, bound = incumbent(self._models, ()) or 0.0, self._bound([self._top], 0.0)
             doubt.refine(best, self._spread(), self._costs)
-            if self._top == 0 or not self._search.is_awaited(bound, self._top, turn.view, turn.pending, self._spread()):
+            if self._top == 0 or not self._search.is_awaited(bound, self._top, ask.view, ask.pending, self._spread()):
                 text = "the bounds promise next to nothing: refine where the target's mean is best"
-                refined = self._ask_target(bound, turn, text)
+                refined = self._ask_target(bound, ask, text)
                 if self._top > 0 or float(refined.mean[0]) - best > SETTLED * self._spread():
-                    return "refinement", turn, refined
-            return "doubt", *self._look_elsewhere(turn)  # the best is known well enough, or will be
-        return kind, turn, choice
+                    return "refinement", ask, refined
+            return "doubt", *self._look_elsewhere(ask)  # the best is known well enough, or will be
+        return kind, ask, choice
 
-    def _break_stall(self, turn: _Turn) -> _Choice | None:
+    def _break_stall(self, ask: _Ask) -> _Choice | None:
         """A query against a stall of one fidelity (base/stall.py), if it is its turn; the last one is for the best."""
-        last = self._manner.last_query and turn.view.remaining < 2 * self._costs[-1]
+        last = self._manner.last_query and ask.view.remaining < 2 * self._costs[-1]
         if self._top > 0 or self._doubt is None or last or not self._models.is_noiseless(0):
             return None
-        whose = find_turn(self._observations.rows(0)[1], self._spread(), len(turn.pending))
+        whose = find_turn(self._observations.rows(0)[1], self._spread(), len(ask.pending))
         if whose is Turn.BEST:
             bound, text = self._bound([0], 0.0), "values bring no gain: where the mean is best"
-            choice = self._ask_target(bound, replace(turn, beta=0.0), text)
-            if not self._is_settled(choice, turn):
+            choice = self._ask_target(bound, replace(ask, beta=0.0), text)
+            if not self._is_settled(choice, ask):
                 return choice
-        return self._leave(whose, turn)
+        return self._leave(whose, ask)
 
-    def _leave(self, whose: Turn, turn: _Turn) -> _Choice | None:
+    def _leave(self, whose: Turn, ask: _Ask) -> _Choice | None:
         """A target query away from those that bring no gain, or None (base/stall.py)."""
-        found = find_away(whose, self._problem.domain, self._observations, self._failures, turn.pending, turn.view.rng)
-        return None if found is None else self._terms_at(found[0], turn.beta).at(self._top, found[1])
+        found = find_away(whose, self._problem.domain, self._observations, self._failures, ask.pending, ask.view.rng)
+        return None if found is None else self._terms_at(found[0], ask.beta).at(self._top, found[1])
 
-    def _beware(self, kind: str, turn: _Turn, choice: _Choice) -> tuple[str, _Turn, _Choice]:
+    def _beware(self, kind: str, ask: _Ask, choice: _Choice) -> tuple[str, _Ask, _Choice]:
         """The same, or what is better asked before it because evaluations fail (base/risk.py)."""
-        bound = self._bound(self._bounding_positions(), turn.beta)
+        bound = self._bound(self._bounding_positions(), ask.beta)
         test = self._risk.find_test(bound, float(np.min(choice.phi)))
-        if test is not None and self._can_pay(test[1], turn.view.remaining - self._costs[-1]):
+        if test is not None and self._can_pay(test[1], ask.view.remaining - self._costs[-1]):
             text = "the fidelity below fails here: whether this one does"
-            return "test", turn, self._terms_at(test[0], turn.beta).at(test[1], text)
-        k = self._risk.find_probe(choice.u, turn.pending) if choice.k == self._top else None
-        if k is None or not self._can_pay(k, turn.view.remaining):
-            return kind, turn, choice
+            return "test", ask, self._terms_at(test[0], ask.beta).at(test[1], text)
+        k = self._risk.find_probe(choice.u, ask.pending) if choice.k == self._top else None
+        if k is None or not self._can_pay(k, ask.view.remaining):
+            return kind, ask, choice
         self._risk.wait_for(choice.u, k)
-        return "probe", turn, choice.at(k, "whether the target fails here is found out at less cost")
+        return "probe", ask, choice.at(k, "whether the target fails here is found out at less cost")
 
-    def _explore(self, turn: _Turn) -> _Choice:
+    def _explore(self, ask: _Ask) -> _Choice:
         """x_t and m_t."""
         top, depth = self._top, self._spread() or 1.0
-        bound = self._bound(self._bounding_positions(), turn.beta)
-        u, lowered = self._search.maximum(bound, top, turn.view, turn.pending, depth)
+        bound = self._bound(self._bounding_positions(), ask.beta)
+        u, lowered = self._search.maximum(bound, top, ask.view, ask.pending, depth)
         failing = self._observations.failed > 0
         if failing:
-            u, lowered = self._caution.dare(bound, (u, lowered), turn.view, turn.pending, depth)
-        choice = self._choose_fidelity(u, turn)
+            u, lowered = self._caution.dare(bound, (u, lowered), ask.view, ask.pending, depth)
+        choice = self._choose_fidelity(u, ask)
         if failing and choice.k == top and choice.worth is not None:
-            lit = self._caution.find_lit(bound, u, choice.worth, turn.view, turn.pending, depth)
+            lit = self._caution.find_lit(bound, u, choice.worth, ask.view, ask.pending, depth)
             if lit is not None:
                 u, lowered = lit
-                choice = self._choose_fidelity(u, turn)
+                choice = self._choose_fidelity(u, ask)
         for left in reversed(range(len(self._used) + 1)):  # another point may call for another fidelity, and be taken
             k, text = choice.k, choice.text
-            if not (self._search.is_crowded(u, k, turn.pending) or self._search.is_needless(u, k, turn.pending)):
+            if not (self._search.is_crowded(u, k, ask.pending) or self._search.is_needless(u, k, ask.pending)):
                 break
-            u = self._search.find_fresh(lowered, u, k, turn.view, turn.pending)
-            choice = self._choose_fidelity(u, turn) if left else self._choose_fidelity(u, turn).at(k, text)
+            u = self._search.find_fresh(lowered, u, k, ask.view, ask.pending)
+            choice = self._choose_fidelity(u, ask) if left else self._choose_fidelity(u, ask).at(k, text)
         return choice
 
-    def _look_elsewhere(self, turn: _Turn) -> tuple[_Turn, _Choice]:
-        """A turn in doubt, with β so large that the bounds promise something, and what it chooses."""
+    def _look_elsewhere(self, ask: _Ask) -> tuple[_Ask, _Choice]:
+        """An ask in doubt, with β so large that the bounds promise something, and what it chooses."""
         with self._models.doubt() as doubted:
             if not doubted:  # then the bounds are those that promise nothing
-                turn = replace(turn, beta=FACTOR * turn.beta)
-            choice = self._explore(turn)
+                ask = replace(ask, beta=FACTOR * ask.beta)
+            choice = self._explore(ask)
             for _ in range(STEPS - (not doubted)):
-                if not self._is_settled(choice, turn):
+                if not self._is_settled(choice, ask):
                     break
-                turn = replace(turn, beta=FACTOR * turn.beta)
-                choice = self._explore(turn)
-        return turn, choice
+                ask = replace(ask, beta=FACTOR * ask.beta)
+                choice = self._explore(ask)
+        return ask, choice
 
-    def _ask_target(self, bound: FullAcquisition, turn: _Turn, text: str, hope: float | None = None) -> _Choice:
+    def _ask_target(self, bound: FullAcquisition, ask: _Ask, text: str, hope: float | None = None) -> _Choice:
         """A target query at the maximum of `bound`."""
-        u = self._search.point(bound, self._top, turn.view, turn.pending, self._spread() or 1.0, hope)
-        return self._terms_at(u, turn.beta).at(self._top, text)
+        u = self._search.point(bound, self._top, ask.view, ask.pending, self._spread() or 1.0, hope)
+        return self._terms_at(u, ask.beta).at(self._top, text)
 
-    def _ask_alone(self, hedge: Hedge, turn: _Turn) -> _Choice:
+    def _ask_alone(self, hedge: Hedge, ask: _Ask) -> _Choice:
         """A target query by GP-UCB, one of its beginning, or one against its stall."""
-        waiting = self._observations.pending_points(self._top, turn.pending)
+        waiting = self._observations.pending_points(self._top, ask.pending)
         first = hedge.find_first(waiting, self._failures)
         if first is not None:
-            return self._terms_at(first, turn.beta).at(self._top, f"{hedge.why}; first where a cheap value is known")
+            return self._terms_at(first, ask.beta).at(self._top, f"{hedge.why}; first where a cheap value is known")
         with hedge.hallucinate(waiting):
-            bound = hedge.bound(turn.beta)
-            choice = self._ask_target(bound, turn, hedge.why)
+            bound = hedge.bound(ask.beta)
+            choice = self._ask_target(bound, ask, hedge.why)
             gain = float(bound(choice.u[None])[0]) - (incumbent(self._models, ()) or 0.0)
-        return self._leave(hedge.find_turn(gain, self._spread(), len(waiting), turn.view.t), turn) or choice
+        return self._leave(hedge.find_turn(gain, self._spread(), len(waiting), ask.view.t), ask) or choice
 
-    def _choose_fidelity(self, u: Array, turn: _Turn) -> _Choice:
+    def _choose_fidelity(self, u: Array, ask: _Ask) -> _Choice:
         """m_t at x_t."""
-        return self._choose_by_worth(u, turn) if self._weighs else self._choose_by_gamma(u, turn)
+        return self._choose_by_worth(u, ask) if self._weighs else self._choose_by_gamma(u, ask)
 
-    def _choose_by_worth(self, u: Array, turn: _Turn) -> _Choice:
+    def _choose_by_worth(self, u: Array, ask: _Ask) -> _Choice:
         """The m whose value removes most of the target's variance at x_t per cost; the target removes all of it."""
         worth = self._models.explain(u)
-        choice = replace(self._terms_at(u, turn.beta), worth=worth)
+        choice = replace(self._terms_at(u, ask.beta), worth=worth)
         best, highest = self._top, 1.0 / self._costs[-1]
         for k in range(self._top):
             per_cost = float(worth[k]) / self._costs[k]
-            if per_cost <= highest or not self._can_pay(k, turn.view.remaining):
+            if per_cost <= highest or not self._can_pay(k, ask.view.remaining):
                 continue
-            if not (self._search.is_needless(u, k, turn.pending) or self._fails_alone(u, k)):
+            if not (self._search.is_needless(u, k, ask.pending) or self._fails_alone(u, k)):
                 best, highest = k, per_cost
         if best == self._top:
             return choice.at(best, "no cheaper value tells more about the target here, for what it costs")
         return choice.at(best, f"it removes {100 * worth[best]:.0f} % of the target's variance here, at less cost")
 
-    def _choose_by_gamma(self, u: Array, turn: _Turn) -> _Choice:
+    def _choose_by_gamma(self, u: Array, ask: _Ask) -> _Choice:
         """The smallest m with β_t^½ σ_m ≥ γ_m, else M."""
-        choice, gammas, top = self._terms_at(u, turn.beta), self._schedule.gamma.values, self._top
+        choice, gammas, top = self._terms_at(u, ask.beta), self._schedule.gamma.values, self._top
         for k in range(top):
             wide = choice.width[k] >= gammas[k]
             if not (wide or self._schedule.first_visit(self._observations, u, k)):
                 continue
-            if not self._can_pay(k, turn.view.remaining):
+            if not self._can_pay(k, ask.view.remaining):
                 return choice.at(top, "a cheaper query would leave too little capital for a target query")
-            if self._search.is_needless(u, k, turn.pending) or self._fails_alone(u, k):
+            if self._search.is_needless(u, k, ask.pending) or self._fails_alone(u, k):
                 continue
             text = "β½σ ≥ γ: this fidelity is still uncertain here" if wide else "never queried here at this fidelity"
             return choice.at(k, text)
@@ -444,7 +445,7 @@ class UCBStrategy(_Learner):
     def _fails_alone(self, u: Array, k: int) -> bool:
         return self._observations.failed > 0 and self._risk.fails_alone(u, k)
 
-    def _is_settled(self, choice: _Choice, turn: _Turn) -> bool:
+    def _is_settled(self, choice: _Choice, ask: _Ask) -> bool:
         """Whether the bounds promise no more than a refinement of the best target value, known or pending."""
-        best = incumbent(self._models, turn.pending if self._top > 0 else ())  # of noisy values the largest is luck
+        best = incumbent(self._models, ask.pending if self._top > 0 else ())  # of noisy values the largest is luck
         return best is not None and float(np.min(choice.phi)) - best <= self._settled * self._spread()
