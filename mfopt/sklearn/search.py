@@ -26,6 +26,7 @@ from mfopt.sklearn.start import make_start
 from mfopt.sklearn.subsets import Splits, Subset
 
 CAPITAL = 20.0  # evaluations with the full resource, where neither a capital nor a time limit is given
+PASSING = ("_data", "_subsets", "_levels", "_rows", "_formatted")  # attributes that a search has while it runs
 METRIC_RULE = "refit must name the metric to be optimised, where there are several"
 
 
@@ -143,7 +144,8 @@ class MultiFidelitySearchCV(BaseSearchCV):  # type: ignore[misc]
         try:
             super().fit(X, y, **params)
         finally:
-            self.__dict__.pop("_data", None)
+            for name in PASSING:
+                self.__dict__.pop(name, None)
         return self
 
     def _run_search(self, evaluate_candidates: Evaluate) -> None:
@@ -171,14 +173,12 @@ class MultiFidelitySearchCV(BaseSearchCV):  # type: ignore[misc]
         try:
             self.verbose = 0 if verbose == 1 else verbose  # or scikit-learn writes a line for every evaluation
             Run(self, evaluate_candidates, optimizer, space, start, limit, verbose > 0).go()
+            self.cost_estimates_, oddities = optimizer.cost_estimates, optimizer.cost_oddities
         finally:
             self.verbose = verbose
+            optimizer.close()
         self.resources_ = self._resources()
-        self.cost_estimates_ = optimizer.cost_estimates
-        oddities = optimizer.cost_oddities
-        optimizer.close()
         self._complete_results()
-        del self._subsets, self._levels, self._rows, self._formatted
         for oddity in oddities:
             warnings.warn(f"costs should rise with the fidelity: {oddity}", CostWarning, stacklevel=2)
 

@@ -15,6 +15,7 @@ from sklearn.svm import SVC
 import mfopt
 from mfopt import InputError
 from mfopt.sklearn import MultiFidelitySearchCV
+from mfopt.sklearn.search import PASSING
 
 X, Y = make_classification(300, 6, random_state=0)
 C = {"C": mfopt.Real(1e-3, 1e3, log=True)}
@@ -36,6 +37,20 @@ def test_a_search_in_a_storage_is_resumed(tmp_path):
     assert len(again.cv_results_["params"]) == 1
     assert again.best_params_ == first.best_params_
     assert again.best_score_ == pytest.approx(first.best_score_)
+
+
+def refuse(estimator, data, labels):
+    raise ArithmeticError("no score today")
+
+
+def test_a_search_that_ends_with_an_error_lets_go_of_its_storage_and_its_data(tmp_path, monkeypatch):
+    closed = []
+    monkeypatch.setattr(mfopt.Optimizer, "close", lambda opt: closed.append(opt))
+    failing = search(scoring=refuse, error_score="raise", storage=str(tmp_path / "study.db"))
+    with pytest.raises(ArithmeticError, match="no score today"):
+        failing.fit(X, Y)
+    assert len(closed) == 1
+    assert not vars(failing).keys() & set(PASSING)
 
 
 def test_a_stored_search_holds_the_scores_themselves(tmp_path):
