@@ -24,7 +24,10 @@ def f(x):
     return np.sin(3 * x.sum(axis=-1)) + x[..., 0]
 
 
-def finite(candidates: int, rows: int) -> Callable[[int], tuple[list[float], object]]:
+Run = Callable[[int], tuple[list[float], object]]
+
+
+def finite(candidates: int, rows: int) -> Run:
     """Seconds of the first ask, and of later asks with tells, on so many candidates in 6-D; and the trials."""
     points = np.random.default_rng(0).random((candidates, 6))
 
@@ -32,19 +35,12 @@ def finite(candidates: int, rows: int) -> Callable[[int], tuple[list[float], obj
         strategy = GPUCB(initial_capital=0)
         opt = mfopt.Optimizer(mfopt.FiniteSet(points), costs=[1.0], strategy=strategy, rng=0, threads=threads)
         opt.add(points[:rows], 0, f(points[:rows]))
-        seconds, asked = [], []
-        for _ in range(6):
-            start = time.perf_counter()
-            trial = opt.ask()
-            opt.tell(trial, float(f(trial.x)))
-            seconds.append(time.perf_counter() - start)
-            asked.append(trial.index)
-        return [seconds[0], float(np.median(seconds[1:]))], asked
+        return ask_and_tell(opt, 6)
 
     return run
 
 
-def box(rows: int, costs: list[float]) -> Callable[[int], tuple[list[float], object]]:
+def box(rows: int, costs: list[float]) -> Run:
     """Seconds of the first ask, which learns and factorises, and of later ones, with so many values in 6-D."""
     x = np.random.default_rng(0).random((rows, 6))
 
@@ -53,16 +49,21 @@ def box(rows: int, costs: list[float]) -> Callable[[int], tuple[list[float], obj
         opt = mfopt.Optimizer([(0, 1)] * 6, costs, strategy=strategy, rng=0, threads=threads)
         for m, part in enumerate(np.array_split(x, len(costs))):
             opt.add(part, m, f(part))
-        seconds, asked = [], []
-        for _ in range(5):
-            start = time.perf_counter()
-            trial = opt.ask()
-            opt.tell(trial, float(f(trial.x)))
-            seconds.append(time.perf_counter() - start)
-            asked.append((*trial.x, trial.fidelity))
-        return [seconds[0], float(np.median(seconds[1:]))], asked
+        return ask_and_tell(opt, 5)
 
     return run
+
+
+def ask_and_tell(opt: mfopt.Optimizer, count: int) -> tuple[list[float], object]:
+    """Seconds of the first of so many asks with their tells, and the median of the later ones; and the trials."""
+    seconds, asked = [], []
+    for _ in range(count):
+        start = time.perf_counter()
+        trial = opt.ask()
+        opt.tell(trial, float(f(trial.x)))
+        seconds.append(time.perf_counter() - start)
+        asked.append((*trial.x, trial.fidelity))
+    return [seconds[0], float(np.median(seconds[1:]))], asked
 
 
 CASES = {
