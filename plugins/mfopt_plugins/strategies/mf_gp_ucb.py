@@ -52,7 +52,7 @@ class MFGPUCB(UCBStrategy):
     softened        False         True: values of functions that are flat but for peaks are softened
                                   (method/softening.py); never where ζ, γ or noise is given
     outliers        False         True: values far off the rest are not taken at their word (method/outliers.py)
-    noise_tests     False         True: where values seem to be noisy a point is asked twice; where they are, with
+    noise_tests     False         True: where values may be noisy a point is asked twice; where they are, with
                                   rule "worth" or one fidelity, β_t is at least 4 log 2t
     doubt           False         True: where the bounds promise nothing, every second query looks elsewhere; with one
                                   fidelity also where values bring no gain (base/stall.py)

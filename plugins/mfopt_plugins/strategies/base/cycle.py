@@ -5,7 +5,7 @@ The fidelities in use are numbered by position k = 0..K−1; the last position i
     1. a look at what was told: which values are outliers (method/outliers.py), where evaluations fail
     2. the initial design, then random queries as long as no value at all is known
     3. the models, brought up to date with the values told
-    4. a second query of a point, where values seem to be noisy and none was asked twice
+    4. a second query of a point, where values seem to be noisy, or a finite set is known, and none was asked twice
     5. the method's own choice
 
 The method's own choice looks for its point with Search: the maximum of an acquisition over X, away from where
@@ -185,14 +185,14 @@ class Cycle(ABC):
         return self._tell_outliers(self._choose(view, pending))
 
     def _test_noise(self, view: View, pending: Sequence[Query]) -> Suggestion | None:
-        """A second query of the best point of a fidelity that seems to be noisy, where no point was asked twice yet.
+        """A second query of the best point, where a fidelity seems to be noisy and no point was asked twice yet.
 
         What a model takes for noise may be a function that it cannot follow. Two values of one point tell, and where
-        there is noise the second is worth as much as any.
+        there is noise the second is worth as much as any. The last test is made of the target alone.
         """
         for k, fidelity in enumerate(self._used):
-            last = k == self._top and self._is_last_test_due(pending)
-            if not (last or self._models.may_be_noisy(k)) or not self._can_pay(k, view.remaining):
+            seems, last = self._models.may_be_noisy(k), k == self._top and self._is_last_test_due(pending)
+            if not (seems or last) or not self._can_pay(k, view.remaining):
                 continue
             points, _ = self._observations.worked(k)
             u = points[int(np.argmax(self._models.models[k].posterior(points)[0]))].copy()
@@ -200,7 +200,8 @@ class Cycle(ABC):
                 continue
             if not last and self._observations.same(self._observations.just_failed(k), u).any():
                 continue
-            text = "the values seem to be noisy: a second one of this point tells"
+            why = "the values seem to be noisy" if seems else "all points are known, but not whether values are noisy"
+            text = f"{why}: a second one of this point tells"
             return Suggestion(u, fidelity, Reason("test of noise", text, fidelity, view.t))
         return None
 

@@ -36,7 +36,7 @@ class Manner:
     learn_every   iterations after which the models learn again; 0: when the rows have grown by a tenth
     polished      the problem's maximiser finds x_t. Otherwise DIRECT does, without corners or ascents
     outliers      values far off the rest are not taken at their word (method/outliers.py)
-    noise_tests   points are asked twice where values seem to be noisy, and what that says of the noise counts
+    noise_tests   points are asked twice where values may be noisy, and what that says of the noise counts
     distinct      a noiseless fidelity is never asked twice for a point, nor for one close to a pending one
     last_query    λ_M is kept for a last target query
     """
