@@ -26,7 +26,7 @@ cdef class Factor:
     cdef int reserve(self, Py_ssize_t n) except -1
     cdef double *row(self, Py_ssize_t i) noexcept nogil
     cdef int complete(self, Py_ssize_t m, double floor, int threads) noexcept nogil
-    cdef int complete_singly(self, Py_ssize_t m, double floor) noexcept nogil
+    cdef int complete_singly(self, Py_ssize_t m, const double *floors) noexcept nogil
     cdef int _complete_one(self, Py_ssize_t done, double floor) noexcept nogil
     cdef int _complete_block(self, Py_ssize_t b, Py_ssize_t first, Py_ssize_t m, double floor) noexcept nogil
     cdef int _complete_blocks(

@@ -83,7 +83,10 @@ cdef class Factor:
 
         0, or −1 when a pivot is below `floor`; then the rows before that one are rows of L, and K must be written anew.
         """
-        cdef Py_ssize_t b, count, end = self.n + m
+        cdef Py_ssize_t b, count, k, end = self.n + m
+        cdef double floors[FEW]
+        for k in range(FEW):
+            floors[k] = floor
         while self.n < end:
             b = self.n // BLOCK
             count = (b + 1) * BLOCK - self.n
@@ -93,22 +96,25 @@ cdef class Factor:
                 if self._complete_blocks(b, count_blocks(end - FEW), end, floor, threads):
                     return -1
             elif count <= FEW:
-                if self.complete_singly(count, floor):
+                if self.complete_singly(count, floors):
                     return -1
             elif self._complete_block(b, self.n - b * BLOCK, count, floor):
                 return -1
         return 0
 
-    cdef int complete_singly(self, Py_ssize_t m, double floor) noexcept nogil:
-        """The same as if each row came alone, to the bit; L is read once for all rows of a block row."""
-        cdef Py_ssize_t b, count, done, _, end = self.n + m
+    cdef int complete_singly(self, Py_ssize_t m, const double *floors) noexcept nogil:
+        """The same as if each row came alone, to the bit, with a floor of its own, (m,).
+
+        L is read once for all rows of a block row.
+        """
+        cdef Py_ssize_t b, count, done, _, first = self.n, end = self.n + m
         while self.n < end:
             b = self.n // BLOCK
             count = min(end, (b + 1) * BLOCK) - self.n
             done = self.n - self.n % MF_GROUP
             mf_forward_rows(done, BLOCK, self.rows, self.rdiag, count, self.row(self.n), (b + 1) * BLOCK)
             for _ in range(count):
-                if self._complete_one(done, floor):
+                if self._complete_one(done, floors[self.n - first]):
                     return -1
         return 0
 

@@ -57,6 +57,20 @@ cdef void fill_block(void *context, Py_ssize_t k, int worker) noexcept nogil:
     (<Process>rows.process).fill_rows(max(rows.first, b * BLOCK), min(rows.end, (b + 1) * BLOCK))
 
 
+cdef double find_floor(Py_ssize_t m, const double *etas, double delta) noexcept nogil:
+    """The least pivot of m rows with these noises that is no rounding noise, which later rows would amplify.
+
+    In exact arithmetic a pivot is at least the diagonal's addition η_i²/s + δ: half of the least of these, or what is
+    of the order of eps where there is none.
+    """
+    cdef double least = etas[0] if m > 0 else 0.0
+    cdef Py_ssize_t i
+    for i in range(m):
+        if etas[i] < least:
+            least = etas[i]
+    return 0.5 * (least + delta) + PIVOT_NOISE
+
+
 @cython.final
 cdef class Process:
     """Kernel, data and factor of a GP, which adds checks of what comes in and a lock. A C-level object."""
@@ -135,15 +149,21 @@ cdef class Process:
     cdef void factorise_groups(self, Py_ssize_t first, Py_ssize_t groups, const Py_ssize_t *sizes) noexcept nogil:
         """Rows of L and z from the data, from the first on, one group after the other.
 
-        Rows of small groups are solved for one by one, so these are taken together. Where one fails, all rows up to its
-        group's end are factorised anew with more jitter, as one group.
+        Rows of small groups are solved for one by one, so these are taken together; until z is known, it holds their
+        floors. Where one fails, all rows up to its group's end are factorised anew with more jitter, as one group.
         """
-        cdef Py_ssize_t k = 0, end, last
+        cdef Py_ssize_t k = 0, end, last, i
+        cdef double floor
         while k < groups:
             end, last = first + sizes[k], k + 1
-            while sizes[k] <= FEW and last < groups and sizes[last] <= FEW:
-                end += sizes[last]
-                last += 1
+            if sizes[k] <= FEW:
+                end, last = first, k
+                while last < groups and sizes[last] <= FEW:
+                    floor = find_floor(sizes[last], self.data.etas + end, self.delta)
+                    for i in range(end, end + sizes[last]):
+                        self.z[i] = floor
+                    end += sizes[last]
+                    last += 1
             if self.factorise(first, end, sizes[k] <= FEW):
                 end = first + sizes[k]
                 while end <= self.factor.n:
@@ -165,24 +185,19 @@ cdef class Process:
     cdef int factorise(self, Py_ssize_t first, Py_ssize_t end, bint singly=False) noexcept nogil:
         """Rows first .. end − 1 of L and z from the data; −1 when K is not positive definite to rounding.
 
-        In exact arithmetic a pivot is at least the diagonal's addition η_i²/s + δ. One below half of the least of
-        these, or of the order of eps where there is none, is rounding noise that later rows would amplify.
+        `singly`: row by row, with the floors that z holds.
         """
         cdef Py_ssize_t i, failed
-        cdef double *etas = self.data.etas
-        cdef double least = etas[first] if first < end else 0.0, floor
         cdef Filling filling = Filling(<void *>self, first, end)
         cdef Py_ssize_t blocks = count_blocks(end) - first // BLOCK
         mf_check(end <= self.room)
-        for i in range(first, end):
-            if etas[i] < least:
-                least = etas[i]
         mf_run(count_workers(self.threads, blocks, <double>(end - first) * end), blocks, fill_block, &filling)
-        floor = 0.5 * (least + self.delta) + PIVOT_NOISE
         if singly:
-            failed = self.factor.complete_singly(end - first, floor)
+            failed = self.factor.complete_singly(end - first, self.z + first)
         else:
-            failed = self.factor.complete(end - first, floor, self.threads)
+            failed = self.factor.complete(
+                end - first, find_floor(end - first, self.data.etas + first, self.delta), self.threads
+            )
         if failed:
             return -1
         for i in range(first, end):

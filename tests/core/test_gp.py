@@ -62,6 +62,21 @@ def test_sizes_give_the_jitter_of_groups(sizes):
     assert np.array_equal(apart.cholesky(), together.cholesky())
 
 
+def test_sizes_give_the_jitter_of_groups_whose_noises_are_rounding():
+    """Which pivots are too small depends on the noises of a group, not on those of others."""
+    rng, jitters = np.random.default_rng(0), set()
+    for _ in range(1000):
+        sizes = rng.choice([1, 1, 1, 2, 3, 4], 10).tolist()
+        x = np.repeat(rng.random((sum(sizes), 2)), 2, axis=0)[: sum(sizes)]
+        y, noises = rng.standard_normal(len(x)), rng.choice([0.0, 1e-16, 1e-15, 1e-14, 1e-8], len(x))
+        apart, together = in_groups(GP("se", 0.5, 1.0, 0.0), x, y, sizes, noises), GP("se", 0.5, 1.0, 0.0)
+        together.extend(x, y, noises, sizes)
+        assert apart.jitter == together.jitter
+        assert np.array_equal(apart.cholesky(), together.cholesky())
+        jitters.add(apart.jitter)
+    assert len(jitters) > 1
+
+
 @pytest.mark.parametrize("sizes", [[2, 2], [], [5, 0], [6, -1], [3, 3], [5, 2**63 - 1], [2.5, 2.5], [[5]], 5, "5"])
 def test_sizes_that_are_not_those_of_the_rows_are_refused(sizes):
     gp = GP("se", 0.5, 1.0, 1e-6)
