@@ -26,7 +26,7 @@ from mfopt import registry
 from mfopt.checks import integer, real_array, show
 from mfopt.errors import Exhausted, InputError, PluginWarning, ReplayWarning
 from mfopt.hooks import KeepsState, KnowsExhaustion, PredictsValues
-from mfopt.protocols import Array, Posterior, Problem, Query, Record, Strategy, Suggestion, View
+from mfopt.protocols import Array, BoolArray, Posterior, Problem, Query, Record, Strategy, Suggestion, View
 from mfopt.run.blame import Culprit
 from mfopt.run.copies import Accountable
 from mfopt.run.events import Asked, Event
@@ -176,7 +176,16 @@ class Strategist(Accountable):
         model = found.model
         if not isinstance(model, GuardedModel):
             model = GuardedModel(model, culprit, culprit, self._problem.domain.dim)
-        return replace(found, model=model, restore=restore)
+        failing = None if found.failing is None else partial(self._tell_failing, found.failing)
+        return replace(found, model=model, restore=restore, failing=failing)
+
+    def _tell_failing(self, failing: Callable[[Array], object], u: Array) -> BoolArray:
+        """Which rows of u somebody else's strategy believes to be likely to fail."""
+        given = self._culprit.call("failing", failing, u.copy())
+        answer = np.asarray(given)
+        if answer.dtype != np.bool_ or answer.shape != (len(u),):
+            raise self._culprit.error(f"failing must return a boolean per point, {len(u)}, got {show(given)}")
+        return answer
 
     # ----------------------------------------------------------------------------------------------- queue
 
