@@ -38,7 +38,7 @@ from arena import results  # first: it limits the threads
 
 import numpy as np  # isort: skip
 from arena.peers import suggest  # isort: skip
-from resumable import complete, plan  # isort: skip
+from resumable import complete, plan, tell_range  # isort: skip
 
 from mfopt import problems  # isort: skip
 from mfopt.bench.cells import code_digest  # isort: skip
@@ -356,8 +356,7 @@ def draw(runs: Sequence[dict[str, Any]], names: Sequence[str], paths: Sequence[P
         low, high = np.nanquantile(seen, 0.08), np.nanmax(seen)
         axes.set_ylim(low - 0.05 * (high - low), high + 0.05 * (high - low))
         counts = [sum((one["problem"], one["method"]) == (name, label) for one in runs) for label in METHODS]
-        numbers = sorted({count for count in counts if count})
-        axes.set_title(f"{name}, {' to '.join(map(str, dict.fromkeys([numbers[0], numbers[-1]])))} runs", fontsize=10)
+        axes.set_title(f"{name}, {tell_range([count for count in counts if count])} runs", fontsize=10)
         axes.set_xlabel(UNITS[name])
         axes.locator_params(axis="x", nbins=6)
         axes.set_ylabel(VALUES[name])

@@ -24,6 +24,11 @@ def parse_seeds(text: str) -> list[int]:
     return list(range(int(first), int(last or first) + 1))
 
 
+def tell_range(counts: Collection[int]) -> str:
+    """The least and the largest, "3 to 10"; where all are the same, that."""
+    return " to ".join(map(str, dict.fromkeys([min(counts), max(counts)])))
+
+
 def complete(
     wanted: Sequence[Cell],
     done: Collection[Cell],

@@ -35,7 +35,7 @@ from arena import results  # first: it limits the threads
 
 import numpy as np  # isort: skip
 from arena.peers import from_skopt, skopt_dimension, suggest  # isort: skip
-from resumable import complete, parse_seeds, plan  # isort: skip
+from resumable import complete, parse_seeds, plan, tell_range  # isort: skip
 from sklearn.base import clone  # isort: skip
 from sklearn.model_selection import ParameterSampler, cross_val_score  # isort: skip
 from sklearn_cases import CASES, Case, split  # isort: skip
@@ -298,8 +298,7 @@ def make_table(scores: dict[str, dict[str, list[float]]], limit: float, codes: S
             cells.append(f"{text} ({low:.3f} to {high:.3f})")
         good += medians["mfopt"] == max(medians.values())
         lines.append(f"| {name}, {CASES[name].data} | " + " | ".join(cells) + " |")
-    counts = sorted({len(values) for by_method in scores.values() for values in by_method.values()})
-    seeds = " to ".join(map(str, dict.fromkeys([counts[0], counts[-1]])))
+    seeds = tell_range([len(values) for by_method in scores.values() for values in by_method.values()])
     head = f"Median (quartiles) of {seeds} seeds on test data after {limit:g} s of CPU time; {', '.join(codes)}."
     rows = len(lines) - 2
     return "\n".join([head, "", *lines, "", f"mfopt's median is the best or equal to it in {good} of {rows} rows."])

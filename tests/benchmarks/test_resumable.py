@@ -33,3 +33,8 @@ def test_what_is_done_is_not_run_again_and_every_method_is_warmed_up_once(tmp_pa
 def test_seeds_are_one_or_a_range():
     assert resumable.parse_seeds("7") == [7]
     assert resumable.parse_seeds("0-3") == [0, 1, 2, 3]
+
+
+def test_numbers_of_runs_are_one_or_a_range():
+    assert resumable.tell_range([10, 3, 7]) == "3 to 10"
+    assert resumable.tell_range([5, 5]) == "5"
