@@ -22,7 +22,7 @@ from mfopt_plugins.surrogates.ar1.learning import Scales
 from mfopt_plugins.surrogates.gp.process import Hyper
 from mfopt_plugins.surrogates.units import LEAST_UNIT
 
-_LEAST_UNIT = 0.1  # of the unit of the level below
+_LEAST_PART = 0.1  # of the unit of the level below
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class LevelUnits:
             unit = max(_measure(y, 0.0)[1] if len(y) > 1 else 0.0 for _, y in rows) or unit
         for k, (_, y) in enumerate(rows):
             if len(y) and rho is None:
-                offset, unit = _measure(y, _LEAST_UNIT * unit if k > first else 0.0)
+                offset, unit = _measure(y, _LEAST_PART * unit if k > first else 0.0)
             elif len(y):
                 offset = float(np.mean(y))
             offsets[k], units[k] = offset, unit
