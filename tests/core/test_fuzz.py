@@ -5,7 +5,7 @@ import os
 import pytest
 
 import mfopt_core
-from tests.core.fuzzing.calls import public_names
+from tests.core.fuzzing.looks import public_names
 from tests.core.fuzzing.rounds import run
 
 

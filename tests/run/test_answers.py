@@ -9,9 +9,12 @@ import pytest
 import mfopt
 from mfopt import Fidelity, InputError, Optimizer
 from mfopt.cli import main
-from mfopt.errors import DomainError, NoValue
+from mfopt.errors import DomainError, NoValue, PluginError
+from mfopt.protocols import Posterior
 from mfopt.run.answers import PosteriorMean
 from mfopt_plugins.strategies.mf_gp_ucb import MFGPUCB
+from mfopt_plugins.surrogates.se import SE
+from tests.optimizer.toys import RandomSearch
 from tests.plugins.runs import quick, run
 from tests.plugins.strategies.test_softened import CHEAP, DEAR
 from tests.plugins.strategies.test_softened import optimizer as peaked
@@ -223,3 +226,25 @@ def test_what_is_printed_shows_the_values_that_users_know():
     plain.add([0.5, 0.25], 0, 1.0)
     assert repr(plain.best) == "Best(x=array([0.5 , 0.25]), y=1.0, trial_id=0)"
     assert repr(plain.ask()).startswith("Trial(id=1, x=array(")
+
+
+@pytest.mark.parametrize(
+    ("failing", "message"),
+    [
+        (lambda u: 1 / 0, "failing raised ZeroDivisionError"),
+        (lambda u: [True], r"failing must return a boolean per point, \d+, got \[True\]"),
+        (lambda u: np.zeros(len(u)), "failing must return a boolean per point"),
+    ],
+)
+def test_where_a_strategy_believes_that_evaluations_fail_is_checked(failing, message):
+    class Believes(RandomSearch):
+        def posterior(self, fidelity):
+            model = SE().model(2, 1e-6)
+            model.fit(np.array([[0.2, 0.3], [0.7, 0.1]]), np.array([0.0, 1.0]), np.random.default_rng(0))
+            return Posterior(model, True, failing=failing)
+
+    opt = Optimizer([(0, 1)] * 2, [1.0], strategy=Believes(), maximiser=quick(), rng=0)
+    run(opt, [lambda x: float(x[0])], 1)
+    with pytest.raises(PluginError, match=message) as caught:
+        opt.recommend(anywhere=True)
+    assert "Believes" in caught.value.plugin

@@ -298,28 +298,6 @@ def test_what_a_strategy_believes_is_checked(belief, message):
     assert "Believes" in caught.value.plugin
 
 
-@pytest.mark.parametrize(
-    ("failing", "message"),
-    [
-        (lambda u: 1 / 0, "failing raised ZeroDivisionError"),
-        (lambda u: [True], r"failing must return a boolean per point, \d+, got \[True\]"),
-        (lambda u: np.zeros(len(u)), "failing must return a boolean per point"),
-    ],
-)
-def test_where_a_strategy_believes_that_evaluations_fail_is_checked(failing, message):
-    class Believes(RandomSearch):
-        def posterior(self, fidelity):
-            model = SE().model(2, 1e-6)
-            model.fit(np.array([[0.2, 0.3], [0.7, 0.1]]), np.array([0.0, 1.0]), np.random.default_rng(0))
-            return Posterior(model, True, failing=failing)
-
-    maximiser = RandomMaximiser()
-    opt = run(Optimizer([(0, 1)] * 2, [1.0], strategy=Believes(), maximiser=maximiser, rng=0), 1)
-    with pytest.raises(PluginError, match=message) as caught:
-        opt.recommend(anywhere=True)
-    assert "Believes" in caught.value.plugin
-
-
 # ------------------------------------------------------------------------------------- whose fault it is not
 
 

@@ -10,7 +10,7 @@ while another one overwrites the arrays that are given. What is required:
 
     arguments.py   what the calls are given
     world.py       the objects that they are made on, and what must hold of those
-    calls.py       one random call at a time
+    calls.py       one random call at a time; level_calls.py has those on several levels, looks.py what is looked at
     rounds.py      many of them, alone and from several threads
 
 `python -m tests.core.fuzzing.rounds CALLS SEED` runs it by itself. A round that went wrong is named in the error and

@@ -15,8 +15,6 @@ from mfopt_core import (
     Direct,
     Improvement,
     Kernel,
-    Level,
-    LevelLikelihood,
     Mixture,
     Pair,
     Tracked,
@@ -28,13 +26,15 @@ from mfopt_core import (
     mf_ucb,
 )
 from tests.core.fuzzing.arguments import Acting, Arguments, D, Normals
+from tests.core.fuzzing.level_calls import LevelCalls
+from tests.core.fuzzing.looks import LOOKS, public_names
 from tests.core.fuzzing.world import PROBE
 
 DECLARED = (ValueError, TypeError, MemoryError)
 MOST_ROWS = 60
 
 
-class Calls:
+class Calls(LevelCalls):
     """One random call at a time on the objects of a world; `made` counts them by name."""
 
     def __init__(self, world, rng, shared=()):
@@ -122,98 +122,6 @@ class Calls:
             Tracked(gp if draw.chance(0.9) else draw.anything(), draw.points(), draw.flag())
         else:
             self.on(tracked, draw.choice(["mean", "var", "fresh", "__len__", "gp"]))
-
-    def remember(self):
-        """Bounds over levels, with what they remember."""
-        draw, world = self.draw, self.world
-        level = draw.choice(world.levels)
-        if draw.chance(0.1):
-            self.made["Level"] += 1
-            tail = draw.numbers(int(draw.rng.integers(0, 3)))
-            level = Level(level.gp if draw.chance(0.9) else draw.anything(), tail, draw.number(), draw.number())
-        if draw.chance(0.2):
-            self.on(level, draw.choice(LOOKS[Level]))
-            again = draw.choice([copy.copy, copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))])(level)
-            assert again.remembered == level.remembered or draw.shared
-            return
-        levels = [level, *([draw.choice(world.levels)] if draw.chance(0.4) else [])]
-        self.made["Bound"] += 1
-        bound = Bound(levels if draw.chance(0.95) else draw.anything(), draw.number(), draw.numbers(len(levels)))
-        x = draw.points()
-        if isinstance(x, np.ndarray) and x.ndim == 2 and draw.chance(0.9):
-            x = x[:, : level.gp.d - len(level.tail)]
-        name = draw.choice(["__call__", "gradient", "pieces", "recurring", "recurring", "argmax", *LOOKS[Bound]])
-        if name == "argmax":
-            points = draw.choice([world.points, world.points, world.listed, x])
-            if points is world.listed:  # the same object, with other points than last time
-                points[:] = draw.rng.random((int(draw.rng.integers(1, 13)), D)).tolist()
-            avoid = () if draw.chance(0.5) else (draw.dress(draw.rng.random(len(world.points)) < 0.3),)
-            self.on(bound, name, points, *avoid)
-        elif name in LOOKS[Bound]:
-            self.on(bound, name)
-        else:
-            self.on(bound, name, x)
-
-    def mix(self):
-        """Mixtures, and GPs over them."""
-        draw, world = self.draw, self.world
-        self.made["Mixture"] += 1
-        kernels = [draw.choice(world.kernels) for _ in range(2)] if draw.chance(0.9) else draw.anything()
-        weights = draw.dress(draw.rng.standard_normal((int(draw.rng.integers(1, 4)), 2)))
-        mixture = Mixture(kernels, weights)
-        again = draw.choice([copy.copy, copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))])(mixture)
-        assert again.levels == mixture.levels
-        gp = GP.mixed(mixture if draw.chance(0.9) else draw.anything())
-        gp.extend(draw.points(D + 1), draw.numbers(3))
-        gp.posterior_gradient(draw.points(D + 1))
-
-    def relate(self):
-        """Pairs of levels."""
-        draw, world = self.draw, self.world
-        self.made["Pair"] += 1
-        pair = Pair(draw.choice(world.levels), draw.choice(world.levels))
-        if draw.chance(0.1):
-            pair = pickle.loads(pickle.dumps(pair))
-        x = draw.points()
-        if isinstance(x, np.ndarray) and x.ndim == 2 and draw.chance(0.9):
-            x = x[:, : pair.first.gp.d - len(pair.first.tail)]
-        name = draw.choice(["__call__", "gradient", *LOOKS[Pair]])
-        self.on(pair, name, *([] if name in LOOKS[Pair] else [x]))
-
-    def improve(self):
-        """Improvements over levels of one GP."""
-        draw, world = self.draw, self.world
-        self.made["Improvement"] += 1
-        one = draw.choice(world.levels)
-        levels = [level for level in world.levels if level.gp is one.gp and len(level.tail) == len(one.tail)]
-        levels = levels if draw.chance(0.9) else draw.choice([world.levels, draw.anything()])
-        count = len(levels) if isinstance(levels, list) else 1
-        noises, offsets = draw.rng.choice([1.0, 1e-8, 1e-300], count), draw.numbers(count)
-        if draw.chance(0.3):
-            offsets = np.where(draw.rng.random(count) < 0.5, -np.inf, 0.5)
-        improvement = Improvement(levels, draw.number(), 1.5, draw.dress(noises), offsets, 20.0)
-        if draw.chance(0.1):
-            improvement = pickle.loads(pickle.dumps(improvement))
-        x = draw.points()
-        if isinstance(x, np.ndarray) and x.ndim == 2 and draw.chance(0.9):
-            x = x[:, : one.gp.d - len(one.tail)]
-        name = draw.choice(["__call__", "gradient", "recurring", "recurring", *LOOKS[Improvement]])
-        self.on(improvement, name, *([] if name in LOOKS[Improvement] else [x]))
-
-    def weigh(self):
-        """Likelihoods of values of several levels."""
-        draw, world = self.draw, self.world
-        self.made["LevelLikelihood"] += 1
-        n, levels = int(draw.rng.integers(0, 9)), int(draw.rng.integers(1, 4))
-        kernel = draw.choice([*world.kernels, *[gp.kernel for gp in world.mixed]])
-        d = D + 1 if isinstance(kernel, Mixture) else D
-        level = draw.rng.integers(0, levels + draw.chance(0.05), n)
-        likelihood = LevelLikelihood(
-            draw.dress(draw.rng.random((n, d))), draw.dress(level), draw.numbers(n), draw.integer(levels)
-        )
-        noises, factors = draw.dress(1e-3 + draw.rng.random(levels)), draw.dress(0.1 + draw.rng.random(levels))
-        self.on(likelihood, draw.choice(LOOKS[LevelLikelihood]))
-        self.on(likelihood, "__call__", kernel, draw.number(), noises, factors, draw.numbers(levels))
 
     def explore(self):
         """Whole searches, on a bound or on any function."""
@@ -317,31 +225,3 @@ class Calls:
                 lambda: self.on(world.mixed[0].kernel, "weights").resize((40, 40), refcheck=False),
             ]
         )()
-
-
-def public_names(kind):
-    """The methods and properties of a class of the core, with the special ones that are part of its use."""
-    return [name for name in dir(kind) if not name.startswith("_")] + [
-        name for name in ("__call__", "__len__", "__repr__", "__reduce__") if name in vars(kind)
-    ]
-
-
-def without_arguments(kind, *names):
-    """What can be looked at: the properties of a class, how it is pickled or refuses to be, and the given methods."""
-    looks = [name for name in public_names(kind) if name == "__reduce__" or not callable(getattr(kind, name))]
-    return looks + list(names)
-
-
-LOOKS = {
-    GP: without_arguments(GP, "cholesky", "__repr__"),
-    Kernel: without_arguments(Kernel),
-    Tracked: without_arguments(Tracked, "__len__"),
-    Direct: without_arguments(Direct, "centres", "seen", "__len__"),
-    Ascent: without_arguments(Ascent, "points", "result"),
-    Level: without_arguments(Level),
-    Bound: without_arguments(Bound),
-    Mixture: without_arguments(Mixture, "__repr__"),
-    Pair: without_arguments(Pair),
-    Improvement: without_arguments(Improvement),
-    LevelLikelihood: without_arguments(LevelLikelihood),
-}
