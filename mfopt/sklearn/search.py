@@ -50,7 +50,7 @@ class MultiFidelitySearchCV(BaseSearchCV):  # type: ignore[misc]
 
     space         a mfopt.Space, or a dict from names of parameters to mfopt dimensions, pairs (low, high), lists of
                   choices and scipy.stats distributions. A pair of ints is a range of integers where the estimator's
-                  own value is an int, otherwise one of real numbers
+                  own value is an int, or None and the pair not (0, 1); otherwise one of real numbers
     resource      what cheaper fidelities have less of: "n_samples", rows of the training data, or a parameter of the
                   estimator, such as "n_estimators" or "max_iter" ("model__max_iter" in a pipeline)
     levels        how much each fidelity has, the last is the target: parts of the full resource (for a parameter, of

@@ -89,13 +89,18 @@ def make_space(given: object, own: Mapping[str, Any]) -> SearchSpace:
 
 
 def _read_pair(name: str, pair: tuple[Any, Any], own: object) -> Integer | tuple[Any, Any]:
-    """Two bounds; integers where they are and the estimator's own value is."""
+    """Two bounds; integers where they are and the estimator's own value is.
+
+    None may stand for either. It mostly does for an integer, a depth or a number of components, which takes no other
+    number; from 0 to 1 it is a part.
+    """
     if not all(isinstance(end, int | float | np.number) and not isinstance(end, bool) for end in pair):
         raise InputError(
             f"{name}, a pair, must be two numbers (low, high), got {show(pair)}; choices go into a list: "
             f"{show(list(pair))}"
         )
-    if not all(_is_integer(one) for one in (*pair, own)):
+    counts = _is_integer(own) or (own is None and tuple(pair) != (0, 1))
+    if not (counts and all(map(_is_integer, pair))):
         return pair
     try:
         return Integer(*pair)

@@ -191,6 +191,12 @@ def test_every_kind_of_space_is_understood():
     assert {0: 1, 1: 2} in weights
 
 
+def test_a_pair_of_integers_does_for_a_depth_that_is_none_by_itself():
+    found = search(DecisionTreeClassifier(random_state=0), {"max_depth": (2, 8)}, start=False).fit(X, Y)
+    assert set(found.cv_results_["status"].tolist()) == {"ok"}
+    assert found.best_params_["max_depth"] in range(2, 9)
+
+
 def test_several_metrics_are_scored_and_refit_names_the_one_that_counts():
     scoring = {"right": "accuracy", "area": "roc_auc"}
     found = search(scoring=scoring, refit="area").fit(X, Y)

@@ -16,9 +16,16 @@ def dimension(given, own=None):
 @pytest.mark.parametrize("pair", [(1, 5), (np.int64(1), 5)])
 def test_a_pair_of_integers_is_a_range_of_integers_where_the_own_value_is_one(pair):
     assert dimension(pair, 3) == mfopt.Integer(1, 5)
-    for own in (3.0, True, None, "auto"):
+    for own in (3.0, True, "auto"):
         assert dimension(pair, own) == mfopt.Real(1, 5)
     assert dimension((1, 5.0), 3) == mfopt.Real(1, 5)
+
+
+def test_a_pair_of_integers_is_one_too_where_the_own_value_is_none_unless_it_is_from_0_to_1():
+    assert dimension((2, 8), None) == mfopt.Integer(2, 8)  # max_depth, max_leaf_nodes, n_components
+    assert dimension((2.0, 8.0), None) == mfopt.Real(2, 8)
+    assert dimension((0, 1), None) == mfopt.Real(0, 1)  # max_samples, shrinkage, l1_ratio
+    assert dimension((0, 1), 0) == mfopt.Integer(0, 1)
 
 
 @pytest.mark.parametrize("pair", [("rbf", "linear"), (True, False), (None, 1.0)])
