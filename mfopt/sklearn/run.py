@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mfopt.errors import AlreadyTold, Exhausted
 from mfopt.optimizer import Optimizer
 from mfopt.parallel.progress import Progress
 from mfopt.run.trial import Trial
@@ -70,11 +72,15 @@ class Run:
         left: list[Trial] = self._optimizer.pending  # of a study that was interrupted
         while self._clock() < self._end and (left or not self._optimizer.done):
             began = self._clock()
-            trial = left.pop(0) if left else self._optimizer.ask()
+            try:
+                trial = left.pop(0) if left else self._optimizer.ask()
+            except Exhausted:  # another process, at the same study, has just spent the rest
+                return
             score = self._score_at(trial.x, trial.fidelity)
             cost = self._clock() - began if self._timed else None
             told = None if score is None else self._scale.tell(score)
-            self._optimizer.tell(trial, told, "failed" if score is None else "ok", cost)
+            with suppress(AlreadyTold):  # by such a process: the first value counts
+                self._optimizer.tell(trial, told, "failed" if score is None else "ok", cost)
             if self._display is not None:
                 self._display.update(self._optimizer, trial)
             if len(self._rows.rows) == GIVE_UP and not self._rows.any_scored and not self._any_known():
@@ -150,6 +156,7 @@ class Run:
         score = self._score_at(x, self._top, needed)
         if score is not None:
             cost = self._clock() - began if self._timed else self._optimizer.costs[self._top]
+            self._optimizer.refresh()  # what others have spent meanwhile
             cost = min(cost, self._optimizer.remaining)
             self._optimizer.add(x, self._top, self._scale.tell(score), cost)
 

@@ -159,6 +159,52 @@ def test_data_of_any_kind_are_known_again(tmp_path, make):
     assert len(mfopt.Study.headers(storage)) == 2
 
 
+class Watched(SVC):
+    """Something happens at its first fit."""
+
+    meanwhile: list = []
+
+    def fit(self, X, y, sample_weight=None):
+        while self.meanwhile:
+            self.meanwhile.pop()()
+        return super().fit(X, y)
+
+
+def test_a_trial_that_another_process_has_told_meanwhile_is_no_error(tmp_path, monkeypatch):
+    given = {"storage": str(tmp_path / "s.db"), "study": "mine", "refit": False}
+    search(Watched(), capital=4, **given).fit(X, Y)
+    other = mfopt.Study.open(given["storage"], "mine")
+    other.raise_capital(6)
+    trial = other.ask()
+    monkeypatch.setattr(Watched, "meanwhile", [lambda: other.tell(trial, 0.5)])
+    again = search(Watched(), capital=6, **given).fit(X, Y)
+    assert not Watched.meanwhile
+    other.refresh()
+    assert other.history.y[other.history.id == trial.id].tolist() == [0.5]  # the first value counts
+    assert evaluations(again) > 1
+
+
+@pytest.mark.parametrize("when", ["fit", "ask"])
+def test_capital_that_another_process_spends_meanwhile_ends_a_search(tmp_path, monkeypatch, when):
+    def spend():
+        other = mfopt.Study.open(storage, "mine")
+        other.add([1.0], 2, 0.5, other.remaining)
+
+    def ask(self):
+        spend()
+        return asks(self)
+
+    storage, asks = str(tmp_path / "s.db"), mfopt.Optimizer.ask
+    if when == "ask":
+        monkeypatch.setattr(mfopt.Optimizer, "ask", ask)
+    else:
+        monkeypatch.setattr(Watched, "meanwhile", [spend])
+    found = search(Watched(), storage=storage, study="mine", refit=False).fit(X, Y)
+    study = mfopt.Study.open(storage, "mine")
+    assert study.spent == study.capital == 2.5
+    assert evaluations(found) == 1  # the start alone
+
+
 def test_a_start_outside_of_the_space_is_evaluated_again_since_no_study_knows_it(tmp_path):
     given = {"space": {"gamma": (0.01, 0.1)}, "storage": str(tmp_path / "s.db"), "capital": 4}
     first = search(**given).fit(X, Y)
