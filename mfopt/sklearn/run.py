@@ -57,16 +57,21 @@ class Run:
 
     def go(self) -> None:
         """Until the optimiser is done or the time is over; then make sure that the best candidate has a row."""
+        try:
+            self._spend_budget()
+        finally:
+            if self._display is not None:
+                self._display.close(self._optimizer)
+        self._score_best()
+        self._failures.summarise(self._rows.rows)
+
+    def _spend_budget(self) -> None:
         if self._start.wanted:
             self._begin()
         if not (self._start.alone and self._rows.knows(self._top)):
             self._ask_and_tell()
         if self._timed:
             self._use_rest()
-        if self._display is not None:
-            self._display.close(self._optimizer)
-        self._score_best()
-        self._failures.summarise(self._rows.rows)
 
     def _ask_and_tell(self) -> None:
         left: list[Trial] = self._optimizer.pending  # of a study that was interrupted
