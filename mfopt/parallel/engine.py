@@ -117,7 +117,7 @@ class Engine:
 
     def run(self) -> tuple[Status, str]:
         """Ask, evaluate and tell until the end; how it came, and what to tell the user about it."""
-        self._stop = self.stopping.has_enough(self._optimizer)
+        self._stop = self.stopping.before(self._optimizer)
         with renew_leases(self._optimizer, self._held):
             while True:
                 self._fill()

@@ -22,7 +22,7 @@ _TOLERANCE = 1e-3  # of the range of the target's values
 class Stopping:
     """The callback, the value that is enough, and convergence; the last two are looked at after target queries.
 
-    The value that is enough also before the first query: a run that is resumed may have it.
+    Both also before the first query: a run that is resumed may have the value, or have converged.
 
     `gain` is the last estimate of what the rest of the capital may still gain; None before there is one.
     """
@@ -32,16 +32,27 @@ class Stopping:
         self._callback = callback
         self.gain: float | None = None
 
+    def before(self, optimizer: Optimizer) -> tuple[Status, str] | None:
+        """Why the loop ends before it begins; None where it does not.
+
+        Convergence counts where the run would have ended for it: after a target query, and with none under way.
+        """
+        reached = self._has_enough(optimizer)
+        levels = optimizer.history.fidelity
+        if reached or optimizer.best is None or optimizer.pending or levels[-1] < len(optimizer.fidelities) - 1:
+            return reached
+        return self._check_convergence(optimizer) if self._rules.converges else None
+
     def after(self, optimizer: Optimizer, trial: Trial, y: float | None) -> tuple[Status, str] | None:
         """Why the loop ends now that this trial was told; None where it goes on."""
         if self._callback is not None and self._callback(optimizer, trial, y) is True:
             return Status.CALLBACK, "stopped by the callback"
         if optimizer.best is None or trial.fidelity < len(optimizer.fidelities) - 1:
             return None
-        reached = self.has_enough(optimizer)
+        reached = self._has_enough(optimizer)
         return reached or (self._check_convergence(optimizer) if self._rules.converges else None)
 
-    def has_enough(self, optimizer: Optimizer) -> tuple[Status, str] | None:
+    def _has_enough(self, optimizer: Optimizer) -> tuple[Status, str] | None:
         """That the best value is as good as the target value, where it is."""
         best, enough = optimizer.best, self._rules.target
         sign = direction_sign(optimizer.direction)

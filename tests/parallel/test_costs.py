@@ -202,3 +202,28 @@ def test_a_run_that_has_converged_ends_and_says_what_the_rest_would_gain():
     rough = go([f], [1.0], 200.0, tolerance=0.3, **options)
     assert rough.nfev < result.nfev
     assert go([f], [1.0], 5.0, strategy="random", cost=None).expected_gain is None
+
+
+def test_a_run_that_has_converged_is_not_paid_for_again(tmp_path):
+    def f(x):
+        return math.sin(5.0 * x[0])
+
+    options = {"strategy": "gp-ucb", "cost": None, "stop": "converged", "storage": tmp_path / "study.db", "resume": True}
+    first = go([f], [1.0], 200.0, **options)
+    again = go([f], [1.0], 200.0, **options)
+    assert (again.status, again.nfev, again.message) == (Status.CONVERGED, first.nfev, first.message)
+    assert again.expected_gain == pytest.approx(first.expected_gain, rel=1e-6)
+    finer = go([f], [1.0], 200.0, tolerance=1e-2 * first.expected_gain, **options)
+    assert finer.nfev > first.nfev
+
+
+def test_pending_trials_are_evaluated_before_a_resumed_run_is_said_to_have_converged(tmp_path):
+    def f(x):
+        return math.sin(5.0 * x[0])
+
+    storage = tmp_path / "study.db"
+    options = {"strategy": "gp-ucb", "cost": None, "stop": "converged", "storage": storage, "resume": True}
+    first = go([f], [1.0], 200.0, **options)
+    left = mfopt.Study.open(storage).ask()
+    again = go([f], [1.0], 200.0, **options)
+    assert again.history.id[first.nfev] == left.id
