@@ -12,6 +12,7 @@ import os
 import sys
 import urllib.request
 from dataclasses import dataclass
+from http.client import HTTPException
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -61,19 +62,20 @@ class DataFile:
             place += f", or install what brings it: pip install 'mfopt[{self.extra}]'"
         if self.url is None:
             raise DataMissing(f"{path} must be there, got no such file; it comes from {self.origin}: {place}")
-        path.parent.mkdir(parents=True, exist_ok=True)
         part = path.with_name(f"{path.name}.{os.getpid()}.part")
         try:
             try:
+                path.parent.mkdir(parents=True, exist_ok=True)
                 _fetch(self.url, part)
-            except OSError as error:
+            except (OSError, HTTPException) as error:
                 why = f"{path} must be there or be downloaded from {self.url}, got {error}"
                 raise DataMissing(f"{why}; without a network {place}") from error
             if (found := digest(part)) != self.sha256:
                 raise DataMissing(f"{self.url} must have the SHA-256 {self.sha256}, got {found}")
             part.replace(path)
         finally:
-            part.unlink(missing_ok=True)
+            if part.is_file():
+                part.unlink()
 
 
 def find_directory() -> Path:

@@ -2,8 +2,10 @@
 
 import csv
 import hashlib
+import http.client
 import json
 import os
+import urllib.request
 
 import numpy as np
 import pytest
@@ -161,6 +163,25 @@ def test_a_file_is_found_checked_and_fetched(tmp_path, monkeypatch):
     with pytest.raises(DataMissing, match=r"published\.csv must have the SHA-256"):
         DataFile("y.csv", "0" * 64, "somewhere", source.as_uri()).find()
     assert [path.name for path in store.iterdir()] == ["x.csv"]
+
+
+def test_a_place_that_cannot_hold_a_download_is_named(tmp_path):
+    (tmp_path / "source").write_bytes(b"1,2")
+    (tmp_path / "file").write_text("no directory")
+    made = DataFile("d.csv", hashlib.sha256(b"1,2").hexdigest(), "somewhere", (tmp_path / "source").as_uri())
+    with pytest.raises(DataMissing, match=r"d\.csv must be there or be downloaded .*source, got .*put it into the dir"):
+        made.find(str(tmp_path / "file"))
+
+
+def test_an_answer_that_is_none_is_a_failed_download(tmp_path, monkeypatch):
+    def answer(url, timeout):
+        raise http.client.BadStatusLine("garbage")
+
+    monkeypatch.setattr(urllib.request, "urlopen", answer)
+    made = DataFile("d.csv", "0" * 64, "somewhere", "https://somewhere/d.csv")
+    with pytest.raises(DataMissing, match=r"got garbage; without a network put it into the directory"):
+        made.find(str(tmp_path))
+    assert not list(tmp_path.iterdir())
 
 
 def test_without_data_the_error_says_where_they_are_published(tmp_path, monkeypatch, capsys):
