@@ -293,8 +293,9 @@ def _as_fidelities(
 ) -> list[Fidelity]:
     """One fidelity per function, called by its number; costs may be missing where it is said how they are found out."""
     count = len(functions) if hasattr(functions, "__len__") else 1
-    unknown = costs is None and how is not None
-    prices = [None] * count if unknown else one_each(costs, count, "costs, one per function,")
+    if costs is None and how is None:
+        raise InputError("costs must be a list of one per function unless cost says how they are found out, got None")
+    prices = [None] * count if costs is None else one_each(costs, count, "costs, one per function,")
     bounds = [None] * count if zetas is None else one_each(zetas, count, "zetas, one per function,")
     pairs = zip(prices, bounds, strict=True)
     return [Fidelity(f"fidelity {m}", cost, zeta) for m, (cost, zeta) in enumerate(pairs)]

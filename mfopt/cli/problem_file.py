@@ -137,8 +137,12 @@ def _read_problem(given: Mapping[str, Any], source: str, path: Path | None) -> P
 
 def _find_costs(given: Mapping[str, Any]) -> Any:
     """The costs; unknown ones, one per function or command, where none are given but how to find them out."""
-    if not isinstance(given.get("cost"), str) or given.get("costs") is not None or given.get("fidelities") is not None:
+    if given.get("costs") is not None or given.get("fidelities") is not None:
         return given.get("costs")
+    if not isinstance(given.get("cost"), str):
+        raise InputError(
+            "one of costs and fidelities must be given unless --cost says how costs are found out, got none"
+        )
     each = given.get("functions") or given.get("commands")
     return [None] * len(each) if isinstance(each, list | tuple) else None
 

@@ -154,7 +154,7 @@ def test_costs_out_of_order_are_reported_at_the_end():
     ("options", "rule"),
     [
         ({"cost": "money"}, "cost must be one of 'time', 'total-time', 'reported' or None, got 'money'"),
-        ({"cost": None}, "costs, one per function, must be a list"),
+        ({"cost": None}, "costs must be a list of one per function unless cost says how they are found out, got None"),
         ({"stop": "soon"}, 'stop must be "converged" or None'),
         ({"tolerance": 1.0}, 'tolerance must come with stop="converged"'),
         ({"tolerance": 0.0, "stop": "converged"}, "tolerance must be positive"),
