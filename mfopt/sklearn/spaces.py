@@ -77,7 +77,7 @@ def make_space(given: object, own: Mapping[str, Any]) -> SearchSpace:
             if translate is not None:
                 translations[name] = translate
         elif isinstance(one, Sequence | np.ndarray) and not isinstance(one, str) and len(one):
-            dimensions[name], translate = _read_choices(one)
+            dimensions[name], translate = _read_choices(str(name), one)
             if translate is not None:
                 translations[name] = translate
         else:
@@ -112,12 +112,15 @@ def _is_integer(value: object) -> bool:
     return isinstance(value, int | np.integer) and not isinstance(value, bool)
 
 
-def _read_choices(choices: Any) -> tuple[Categorical, Translation | None]:
+def _read_choices(name: str, choices: Any) -> tuple[Categorical, Translation | None]:
     """A list of choices; those that a Space cannot hold, such as estimators, are known by their place."""
     values = list(choices)
     plain = [value.item() if isinstance(value, np.generic) else value for value in values]
     if all(is_plain(value) for value in plain):
-        return Categorical(plain), None
+        try:
+            return Categorical(plain), None
+        except InputError as error:
+            raise InputError(f"{error} for {name}") from None
     return Categorical([_label(k, value) for k, value in enumerate(values)]), _Pick(tuple(values))
 
 
@@ -165,6 +168,8 @@ def _read_distribution(name: str, given: Any) -> tuple[Real | Integer, Translati
     if any(np.ndim(end) for end in bounds):
         raise InputError(f"the distribution of {name} must be of one number, got {show(given)}")
     low, high = (float(end) for end in bounds)
+    if not low < high:  # or NaN, of which SciPy makes distributions that are none
+        raise InputError(f"the distribution of {name} must have bounds low < high, got {(low, high)}")
     if kind == "uniform" or type(given).__name__ == "Uniform":
         return Real(low, high), None
     if kind in ("loguniform", "reciprocal"):

@@ -28,6 +28,17 @@ def test_a_pair_of_integers_is_one_too_where_the_own_value_is_none_unless_it_is_
     assert dimension((0, 1), 0) == mfopt.Integer(0, 1)
 
 
+@pytest.mark.parametrize("given", [scipy.stats.randint(1, 2), scipy.stats.randint(3, 3), scipy.stats.uniform(0, 0)])
+def test_a_distribution_needs_more_than_one_value(given):
+    with pytest.raises(InputError, match=r"the distribution of a must have bounds low < high, got \("):
+        dimension(given)
+
+
+def test_choices_that_are_wrong_are_told_with_their_parameter():
+    with pytest.raises(InputError, match=r"choices of a Categorical must be distinct, got \[1, 1, 2\] for a"):
+        dimension([1, 1, 2])
+
+
 @pytest.mark.parametrize("pair", [("rbf", "linear"), (True, False), (None, 1.0)])
 def test_a_pair_that_is_no_range_says_where_choices_go(pair):
     with pytest.raises(
