@@ -208,7 +208,13 @@ def test_a_run_that_has_converged_is_not_paid_for_again(tmp_path):
     def f(x):
         return math.sin(5.0 * x[0])
 
-    options = {"strategy": "gp-ucb", "cost": None, "stop": "converged", "storage": tmp_path / "study.db", "resume": True}
+    options = {
+        "strategy": "gp-ucb",
+        "cost": None,
+        "stop": "converged",
+        "storage": tmp_path / "study.db",
+        "resume": True,
+    }
     first = go([f], [1.0], 200.0, **options)
     again = go([f], [1.0], 200.0, **options)
     assert (again.status, again.nfev, again.message) == (Status.CONVERGED, first.nfev, first.message)

@@ -162,7 +162,7 @@ def test_data_of_any_kind_are_known_again(tmp_path, make):
 class Watched(SVC):
     """Something happens at its first fit."""
 
-    meanwhile: list = []
+    meanwhile = ()
 
     def fit(self, X, y, sample_weight=None):
         while self.meanwhile:
