@@ -40,8 +40,10 @@ def fidelity_colour(m: int, fidelities: int) -> str:
 
 
 def fidelity_names(optimizer: Optimizer) -> list[str]:
-    """What legends call the fidelities."""
-    return [f"{fidelity.name} (cost {fidelity.cost:g})" for fidelity in optimizer.fidelities]
+    """What legends call the fidelities, with the costs given, or those learnt where others were told."""
+    each = zip(optimizer.fidelities, optimizer.costs, strict=True)
+    shown = [(one.name, f"{cost:g}" if one.cost == cost else f"about {cost:.3g}") for one, cost in each]
+    return [f"{name} (cost {cost})" for name, cost in shown]
 
 
 def _draw_queries(axes: Any, optimizer: Optimizer) -> None:

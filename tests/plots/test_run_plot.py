@@ -259,3 +259,21 @@ def test_failures_stand_out_from_the_colours_of_a_map(folder, monkeypatch):
     panel = draw_discrete(folder, monkeypatch).subfigs[2].axes[0]
     (crosses,) = [drawn for drawn in panel.collections if drawn.get_label() == "failed"]
     assert crosses.get_path_effects()
+
+
+@pytest.mark.parametrize(("costs", "shown"), [((None, None), "cost about 4"), ((1.0, 5.0), "cost about 4")])
+def test_costs_that_were_learnt_are_those_of_the_legend(folder, costs, shown):
+    functions = [lambda x: {"value": low(x), "cost": 0.8}, lambda x: {"value": high(x), "cost": 4.0}]
+    result = mfopt.Optimizer([(0, 1)], list(costs), capital=40.0, rng=0, storage="study.db", study="wing")
+    mfopt.loop.run(result, functions, cost="reported")
+    result.close()
+    assert cli.main(["plot", "study.db", "--out", "study.svg"]) == 0
+    plot_run(mfopt.Study.open("study.db", "wing"), "run.svg")
+    for picture in ("study.svg", "run.svg"):
+        assert f"fidelity 1 ({shown})" in written(folder / picture)
+
+
+def test_costs_that_nobody_told_are_shown_as_they_were_given(folder):
+    study("study.db", [(0, 1)], costs=(1.5, 1234.5), capital=2e4, strategy="random")
+    plot_run(mfopt.Study.open("study.db", "wing"), "run.svg")
+    assert "fidelity 1 (cost 1234.5)" in written(folder / "run.svg")
