@@ -15,7 +15,7 @@ from mfopt.domains.dimensions import Real
 from mfopt.domains.discrete import Categorical, Integer, Ordinal, is_plain
 from mfopt.domains.space import Space
 from mfopt.errors import InputError
-from mfopt.sklearn.fingerprint import without_addresses
+from mfopt.sklearn.fingerprint import digest, without_addresses
 
 Point = npt.NDArray[np.float64]  # of X, in user units
 
@@ -147,9 +147,11 @@ class _Pick:
 
 
 def _are_equal(one: Any, other: Any) -> bool:
-    """Whether two objects of one class are, as far as they can say so: arrays by their entries."""
+    """Whether two objects of one class are, as far as they can say so: arrays by entries, estimators by parameters."""
     if isinstance(one, np.ndarray):
         return np.array_equal(one, other)
+    if hasattr(one, "get_params"):
+        return digest(one) == digest(other)
     try:
         return bool(one == other)
     except (TypeError, ValueError):  # tables, and lists of arrays

@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 import scipy.stats
+from sklearn.decomposition import PCA
+from sklearn.preprocessing import StandardScaler
 
 import mfopt
 from mfopt import InputError
@@ -76,6 +78,15 @@ def test_choices_that_are_equal_are_found():
     assert space.params({"a": space.value("a", np.arange(4))})["a"] is choices[1]
     assert space.value("a", np.zeros(1)) is None
     assert space.value("a", [np.arange(2), np.arange(3)]) is None  # nobody can say
+
+
+def test_estimators_with_the_same_parameters_are_one_choice():
+    choices = ["passthrough", StandardScaler(), PCA(2), PCA(3)]
+    space = make_space({"a": choices}, {})
+    assert space.params({"a": space.value("a", StandardScaler())})["a"] is choices[1]
+    assert space.params({"a": space.value("a", PCA(3))})["a"] is choices[3]
+    assert space.value("a", PCA(4)) is None
+    assert space.value("a", StandardScaler(with_mean=False)) is None
 
 
 def test_choices_are_known_by_names_that_other_processes_have_too():
