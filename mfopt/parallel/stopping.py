@@ -64,6 +64,8 @@ class Stopping:
         tolerance = self._find_tolerance(optimizer)
         if tolerance == 0.0:  # one value, or equal ones: nothing is known of the range yet
             return None
+        if optimizer.remaining < optimizer.costs[-1]:  # the capital, or what is promised of it, is another end
+            return None
         self.gain = optimizer.expected_gain()
         if self.gain >= tolerance:
             return None

@@ -233,3 +233,14 @@ def test_pending_trials_are_evaluated_before_a_resumed_run_is_said_to_have_conve
     left = mfopt.Study.open(storage).ask()
     again = go([f], [1.0], 200.0, **options)
     assert again.history.id[first.nfev] == left.id
+
+
+@pytest.mark.parametrize("options", [{}, {"executor": "threads", "workers": 2}])
+def test_capital_that_is_used_up_is_no_convergence(options):
+    def f(x):
+        return math.sin(40.0 * x[0])
+
+    result = go([f], [5.0], 23.0, cost=None, strategy="gp-ucb", stop="converged", **options)
+    assert result.status is Status.CAPITAL
+    assert result.spent == 20.0
+    assert result.expected_gain > 1e-3  # the last time that it was asked for
