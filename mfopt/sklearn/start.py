@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from mfopt.errors import MfoptError
+from mfopt.checks import show
+from mfopt.errors import InputError, MfoptError
 from mfopt.sklearn.spaces import Point, SearchSpace
 
 
@@ -44,10 +45,12 @@ class Start:
         return max(self.capital - 1.0, 1.0)
 
 
-def make_start(wanted: bool, space: SearchSpace, estimator: Mapping[str, Any], capital: float | None) -> Start:
+def make_start(wanted: object, space: SearchSpace, estimator: Mapping[str, Any], capital: float | None) -> Start:
     """The start with these parameters of the estimator."""
+    if not isinstance(wanted, bool | np.bool_):
+        raise InputError(f"start must be True or False, got {show(wanted)}")
     own = {name: estimator[name] for name in space.domain.names}
-    return Start(wanted, own, find_point(space, own), capital)
+    return Start(bool(wanted), own, find_point(space, own), capital)
 
 
 def find_point(space: SearchSpace, own: Mapping[str, Any]) -> Point | None:

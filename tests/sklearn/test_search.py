@@ -386,6 +386,7 @@ def test_regression_and_splits_that_are_shuffled_anew_each_time():
         ({"space": {"kernel": ("rbf", "poly")}}, r"kernel, a pair, must be two numbers .* choices go into a list"),
         ({"space": {"shrinking": (True, False)}}, r"choices go into a list: \[True, False\]"),
         ({"space": {"degree": (5, 1)}}, r"bounds must satisfy lo < hi, got \(5, 1\) for degree"),
+        ({"start": "no"}, "start must be True or False, got 'no'"),
         ({"time_limit": "soon"}, "time_limit must be a number of seconds"),
         ({"capital": 0.5}, "capital must pay for a target query"),
     ],
