@@ -144,7 +144,7 @@ def expected_gain(session: Session) -> float:
         points = np.vstack([peak[None], domain.sample(LOOK, rng), near[domain.contains(near)]])
     elif len(points) > LOOK:
         points = rng.choice(points, LOOK, replace=False)
-    queries = ledger.capital.remaining / ledger.costs[-1]
+    queries = session.look(lambda now: now.capital.remaining / now.costs[-1])
     return expected_maximum_gain(*posterior.predict(points), best, queries)
 
 

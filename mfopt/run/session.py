@@ -117,10 +117,11 @@ class Session(_Hold):
 
     def _enter(self, events: Sequence[Event]) -> None:
         with self.state.held:
+            strategist = self._strategist  # another thread may forget it meanwhile; the next one is shown the whole log
             for number, event in enumerate(events, start=self.log.position - len(events) + 1):
                 shown = self.ledger.enter(event)
-                if self._strategist is not None:
-                    self._strategist.queue(Step(number, event, shown))
+                if strategist is not None:
+                    strategist.queue(Step(number, event, shown))
 
     def _rebuild(self, events: Sequence[Event]) -> None:
         """The state after these events, which are all there are."""

@@ -8,7 +8,6 @@ import signal
 import sys
 import threading
 import warnings
-from collections import deque
 from contextlib import suppress
 
 import numpy as np
@@ -16,8 +15,6 @@ import pytest
 
 from mfopt import Exhausted, FiniteSet, InputError, Optimizer, PluginError, Study
 from mfopt.protocols import Suggestion
-from mfopt.run.history import History
-from mfopt.run.session import replay
 from tests.storage.studies import BOX, state
 
 FULL = os.environ.get("MFOPT_FAULTS") == "full"
@@ -140,78 +137,6 @@ def test_eight_threads_share_an_optimiser(place, often):
             assert again.ask().id == len(ids)
         again.close()
     opt.close()
-
-
-class Meanwhile:
-    """Calls `act` in another thread, once armed, and goes on when that has returned or after half a second."""
-
-    def __init__(self, act):
-        self.act, self.armed, self.threads = act, False, []
-
-    def __call__(self):
-        if self.armed:
-            self.armed = False
-            self.threads.append(threading.Thread(target=self.act, daemon=True))
-            self.threads[-1].start()
-            self.threads[-1].join(0.5)
-
-
-@pytest.mark.parametrize("strategy", ["random", "mf-gp-ucb"])
-@pytest.mark.parametrize("answer", [Optimizer.recommend, Optimizer.expected_gain, lambda opt: opt.predict([0.5, 0.5])])
-def test_answers_are_given_while_another_thread_tells(strategy, answer, monkeypatch):
-    opt = Optimizer(BOX, (1.0, 10.0), capital=1e6, rng=0, strategy=strategy)
-    opt.add([[0.1, 0.2], [0.6, 0.7], [0.3, 0.3]], [0, 1, 1], [1.0, 2.0, 1.5])
-    meanwhile, column, calls = Meanwhile(lambda: opt.add([0.5, 0.1], 1, 0.5)), History._column, itertools.count()
-
-    def told_between_columns(history, name):
-        meanwhile()
-        found = column(history, name)
-        meanwhile.armed = next(calls) < 6
-        return found
-
-    monkeypatch.setattr(History, "_column", told_between_columns)
-    meanwhile.armed = True
-    answer(opt)  # from columns of one length
-    assert meanwhile.threads
-
-
-def test_what_is_pending_is_counted_while_another_thread_asks():
-    opt = Optimizer(BOX, (1.0, 10.0), rng=0, strategy="random")
-    opt.ask(3)
-    meanwhile = Meanwhile(opt.ask)
-
-    class Pending(dict):
-        def values(self):
-            for one in super().values():
-                meanwhile()
-                yield one
-
-    opt._session.ledger._pending = Pending(opt._session.ledger._pending)
-    for look in (repr, lambda opt: opt.pending):
-        meanwhile.armed = True
-        look(opt)
-        meanwhile.threads[-1].join()
-    assert len(opt.pending) == 5
-
-
-def test_a_state_to_skip_asks_with_is_looked_for_while_another_thread_tells():
-    opt = Optimizer(BOX, (1.0, 10.0), rng=0)
-    opt.add([[0.1, 0.2], [0.6, 0.7], [0.3, 0.3]], [0, 1, 1], [1.0, 2.0, 1.5])
-    strategist = opt._session.setup.start_strategist(copies=True)
-    steps = replay(opt._session.setup, opt._session.log.read_again())[1]
-    meanwhile = Meanwhile(lambda: strategist.queue(steps[2]))
-
-    class Queue(deque):
-        def __iter__(self):
-            for step in super().__iter__():
-                meanwhile()
-                yield step
-
-    strategist._queue = Queue(steps[:2])
-    meanwhile.armed = True
-    assert not strategist.can_skip(3)
-    meanwhile.threads[-1].join()
-    assert strategist.behind == 3
 
 
 def test_data_added_by_other_threads_never_overdraw_the_capital(place, often):
