@@ -47,7 +47,7 @@ def fidelity_names(optimizer: Optimizer) -> list[str]:
 
 
 def _draw_queries(axes: Any, optimizer: Optimizer) -> None:
-    history = optimizer.history
+    history = optimizer.history.snapshot()
     names = fidelity_names(optimizer)
     two = len(optimizer.domain.names) == 2
     capital = np.cumsum(history.cost)
@@ -90,7 +90,7 @@ def draw_failures(axes: Any, optimizer: Optimizer, x: Array, y: Array | None) ->
     """Failed trials as crosses in the colour of their fidelity, at y, or without it along the lower edge."""
     from matplotlib.patheffects import withStroke
 
-    history, count = optimizer.history, len(optimizer.fidelities)
+    history, count = optimizer.history.snapshot(), len(optimizer.fidelities)
     label: str | None = "failed"
     for m in range(count):
         rows = (history.fidelity == m) & (history.status == "failed")
@@ -111,7 +111,7 @@ def draw_progress(axes: Any, optimizer: Optimizer, optimum: float | None) -> Non
 
     Noisy values are not f, nor are those that pass the optimum, so they show no regret: the optimum is a line then.
     """
-    history, recommended = optimizer.history, optimizer.recommend_if_noisy()
+    history, recommended = optimizer.history.snapshot(), optimizer.recommend_if_noisy()
     target = len(optimizer.fidelities) - 1
     capital, best = best_observed(history, optimizer.direction, target)
     regret = None if optimum is None or recommended is not None else _find_regret(optimizer, optimum)
@@ -145,7 +145,7 @@ def _find_regret(optimizer: Optimizer, optimum: float) -> Array | None:
 
 def draw_counts(axes: Any, optimizer: Optimizer) -> None:
     """The number of queries of each fidelity against capital."""
-    history = optimizer.history
+    history = optimizer.history.snapshot()
     names = fidelity_names(optimizer)
     capital = np.cumsum(history.cost)
     for m, name in enumerate(names):

@@ -91,7 +91,7 @@ def _choose_parameters(optimizer: Optimizer, belief: Belief, dims: Sequence[str]
 
 def _draw_levels(axes: Any, optimizer: Optimizer, reasons: Mapping[int, Any]) -> None:
     """ζ_m and γ_m as each query found them, against the capital in the order asked: values may come in another."""
-    history = optimizer.history
+    history = optimizer.history.snapshot()
     order = np.argsort(history.id)
     capital = dict(zip(history.id[order].tolist(), np.cumsum(history.cost[order]).tolist(), strict=True))
     names = fidelity_names(optimizer)

@@ -46,6 +46,26 @@ def test_answers_are_given_while_another_thread_tells(strategy, answer, monkeypa
     assert meanwhile.threads
 
 
+@pytest.mark.parametrize("name", ["plot_run", "plot_study"])
+def test_a_run_is_drawn_while_another_thread_tells(name, tmp_path, monkeypatch):
+    pytest.importorskip("matplotlib")
+    from mfopt import plots
+
+    opt = Optimizer(BOX, (1.0, 10.0), capital=1e6, rng=0, strategy="random")
+    opt.add([[0.1, 0.2], [0.6, 0.7], [0.3, 0.3]], [0, 1, 1], [1.0, 2.0, 1.5])
+    monkeypatch.setattr(History, "x", property(lambda history, x=History.x.fget: (tell(), x(history))[1]))
+    monkeypatch.setattr(History, "_column", lambda history, name, of=History._column: (tell(), of(history, name))[1])
+    told = itertools.count()
+
+    def tell():
+        if next(told) < 60:
+            opt.add([0.5, 0.1], 1, 0.5)
+
+    rest = [{}] if name == "plot_study" else []
+    getattr(plots, name)(opt, str(tmp_path / "run.svg"), *rest)
+    assert next(told) > 10
+
+
 def test_what_is_pending_is_counted_while_another_thread_asks():
     opt = Optimizer(BOX, (1.0, 10.0), rng=0, strategy="random")
     opt.ask(3)
