@@ -85,6 +85,8 @@ class SQLite:
         """
         if self.exists():
             return
+        if not self._path.parent.is_dir():
+            raise StorageError(f"a storage must lie in a directory that exists, got {self}")
         sweep(self._path)
         new = self._path.with_name(f"{self._path.name}.new-{secrets.token_hex(8)}")  # nobody else's
         try:

@@ -304,3 +304,8 @@ def test_optimisers_in_memory_have_nothing_to_refresh_or_close():
     opt.close()
     with pytest.raises(mfopt.InputError, match="storage and a lease"):
         opt.renew(0)
+
+
+def test_a_directory_that_does_not_exist_is_named_as_the_cause(tmp_path):
+    with pytest.raises(StorageError, match=r"^a storage must lie in a directory that exists, got .*nowhere.study.db$"):
+        Optimizer([(0, 1)], [1.0], storage=str(tmp_path / "nowhere" / "study.db"))
