@@ -60,7 +60,7 @@ class FailedTrial:
     """A trial that was told as failed, and why."""
 
     trial_id: int
-    x: Array
+    x: Array = field(repr=False)  # params say it, too
     fidelity: int
     message: str
     params: Mapping[str, Any]  # x by name
