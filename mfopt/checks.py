@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, SupportsIndex, cast
 
 import numpy as np
@@ -25,6 +25,15 @@ def show(value: object) -> str:
 def escape(text: str) -> str:
     """`text` for a terminal: what is not printable, such as control characters, as Python would write it."""
     return text if text.isprintable() else "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+
+
+def find_closest(name: str, known: Iterable[str]) -> str | None:
+    """The known name that was probably meant; None where none is like it."""
+    import difflib
+
+    names = {one.casefold(): one for one in known}
+    close = difflib.get_close_matches(name.casefold(), names, n=1)
+    return names[close[0]] if close else None
 
 
 def real_array(value: object, what: str) -> Array:

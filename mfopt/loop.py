@@ -228,6 +228,8 @@ def drive(
     for function in one_each(functions, len(optimizer.costs), "functions, one per cost,"):
         if not callable(function):
             raise InputError(f"functions must be callable, got {show(function)}")
+    if not (callback is None or callable(callback)):
+        raise InputError(f"callback must be callable or None, got {show(callback)}")
     if optimizer.capital is None and rules.time_limit == math.inf and callback is None:
         raise InputError("a loop without capital needs a time_limit or a callback to end it, got neither")
     if executor is None and min(rules.timeouts) < math.inf:

@@ -29,7 +29,7 @@ from mfopt.protocols import Array, Domain
 from mfopt.run.answers import Answers
 from mfopt.run.events import Added, Told
 from mfopt.run.history import History
-from mfopt.run.inputs import parse_data, parse_outcome
+from mfopt.run.inputs import parse_data, parse_outcomes
 from mfopt.run.ledger import Ledger
 from mfopt.run.session import MemoryLog, Session
 from mfopt.run.setup import Setup
@@ -163,7 +163,7 @@ class Optimizer(Answers):
 
     def tell_many(self, outcomes: Iterable[Sequence[Any]]) -> None:
         """Record outcomes, (trial, y), (trial, y, status) or (trial, y, status, cost), in one step: all or none."""
-        given = [parse_outcome(outcome) for outcome in outcomes]
+        given = parse_outcomes(outcomes)
 
         def tell(ledger: Ledger) -> list[Told]:
             told = [Told(ledger.find_pending(one.trial).id, one.y, one.bound, one.cost) for one in given]

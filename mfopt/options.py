@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from mfopt.checks import show
+from mfopt.checks import find_closest, show
 from mfopt.errors import InputError
 
 _NEXT = re.compile(r",(?=\s*[A-Za-z_][\w.]*\s*=)")  # a comma in a list is followed by no "name="
@@ -52,8 +52,12 @@ def check_options(make: Callable[..., Any], options: Mapping[str, Any], what: st
     try:
         signature.bind(**options)
     except TypeError:
-        known = ", ".join([*signature.parameters, *others]) or "none"
-        raise InputError(f"options of {what} must be among {known}, got {', '.join(options) or 'none'}") from None
+        known = [*signature.parameters, *others]
+        close = next((find_closest(name, known) for name in options if name not in known), None)
+        raise InputError(
+            f"options of {what} must be among {', '.join(known) or 'none'}, got {', '.join(options) or 'none'}"
+            + ("" if close is None else f"; did you mean {close!r}?")
+        ) from None
 
 
 def _read_value(text: str) -> Any:

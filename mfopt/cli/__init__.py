@@ -7,6 +7,7 @@ errors go to stderr.
 from __future__ import annotations
 
 import argparse
+import io
 import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,6 +17,7 @@ from typing import cast
 import mfopt
 from mfopt.checks import escape
 from mfopt.cli.command import Command, ExitCode
+from mfopt.cli.parser import Parser
 from mfopt.cli.warned import brief_warnings
 
 _DESCRIPTION = """\
@@ -51,6 +53,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         try:
             with brief_warnings():
+                _write_any_letter()
                 return _carry_out(sys.argv[1:] if argv is None else argv)
         finally:
             _flush()  # what cannot be printed fails here, not when the interpreter ends
@@ -71,6 +74,13 @@ def _carry_out(words: Sequence[str]) -> int:
     commands = _load(word for word in words[:1] if word in _COMMANDS) or _load(_COMMANDS)
     arguments = _make_parser(commands).parse_args(words)
     return commands[arguments.command].run(arguments)
+
+
+def _write_any_letter() -> None:
+    """Let a letter that the terminal does not know be written by its code, in place of an error."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
 
 
 def _flush() -> None:
@@ -96,7 +106,7 @@ def _load(names: Iterable[str]) -> dict[str, Command]:
 
 
 def _make_parser(commands: Mapping[str, Command]) -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="mfopt", description=_DESCRIPTION, epilog=_EPILOG)
+    parser: argparse.ArgumentParser = Parser(prog="mfopt", description=_DESCRIPTION, epilog=_EPILOG)
     parser.add_argument("--version", action="version", version=f"mfopt {mfopt.__version__}")
     subparsers = parser.add_subparsers(dest="command", required=True, metavar="command")
     for command in commands.values():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import difflib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -16,7 +15,7 @@ import numpy as np
 
 from mfopt import problems
 from mfopt.analysis.fidelities import Preflight, preflight
-from mfopt.checks import real_array, show
+from mfopt.checks import find_closest, real_array, show
 from mfopt.cli.command import ExitCode, Subparsers
 from mfopt.cli.csv_file import read_cells, read_csv
 from mfopt.domains.dimensions import Real
@@ -67,8 +66,8 @@ def run(arguments: argparse.Namespace) -> ExitCode:
         problem = problems.get(source)
         found = preflight(problem.functions, problem.domain, costs or problem.costs, pairs=arguments.pairs, rng=seed)
     elif not Path(source).exists():
-        close = difflib.get_close_matches(source.lower(), problems.names(), n=1)
-        hint = f"; did you mean {close[0]}?" if close else ""
+        close = find_closest(source, problems.names())
+        hint = "" if close is None else f"; did you mean {close}?"
         raise InputError(f"SOURCE must be a CSV file that exists or a test problem, got {source}{hint}")
     else:
         found = _check_table(source, costs, "minimize" if arguments.minimize else "maximize", seed)

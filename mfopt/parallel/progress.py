@@ -51,7 +51,7 @@ class Progress:
             width = shutil.get_terminal_size().columns - 1
             # Back to the first line of the last time; each line is wiped before it is written.
             back = "\r" + "\x1b[A" * (len(self._lines) - 1)
-            self._stream.write(back + "\n".join(f"\x1b[K{text[:width]}" for text in lines))
+            self._stream.write(back + "\n".join(f"\x1b[K{_cut(text, width)}" for text in lines))
             self._lines = lines
         else:
             self._stream.write("  ".join(lines) + "\n")
@@ -62,7 +62,7 @@ def line(optimizer: Optimizer, running: int = 0, failed: int = 0, unit: Callable
     """Capital spent, best value, told trials per fidelity, what is under way and what went wrong."""
     spent = f"{optimizer.spent:g}"
     if optimizer.capital is not None:
-        share = optimizer.spent / optimizer.capital
+        share = min(optimizer.spent / optimizer.capital, 1.0)  # the last query may overdraw
         bar = "#" * int(_WIDTH * share)
         spent = f"[{bar:.<{_WIDTH}}] {spent}/{optimizer.capital:g}"
     best = "none" if optimizer.best is None else f"{unit(optimizer.best.y):.6g}"
@@ -70,6 +70,11 @@ def line(optimizer: Optimizer, running: int = 0, failed: int = 0, unit: Callable
     parts = [spent, f"best {best}", f"queries {' + '.join(map(str, counts.tolist()))}"]
     parts += [f"running {running}"] * (running > 0) + [f"failed {failed}"] * (failed > 0)
     return "  ".join(parts)
+
+
+def _cut(text: str, width: int) -> str:
+    """What fits on a line; that something is missing is seen, a number without its end would be another one."""
+    return text if len(text) <= width else f"{text[: max(width - 3, 0)]}..."
 
 
 def last(trial: Trial) -> str:

@@ -9,7 +9,7 @@ import inspect
 from collections.abc import Mapping
 from typing import Any
 
-from mfopt.checks import one_or_each, show
+from mfopt.checks import find_closest, one_or_each, show
 from mfopt.errors import MfoptError, PluginError, UnknownPlugin
 from mfopt.options import check_options, parse_options
 from mfopt.protocols import VERSION
@@ -81,11 +81,9 @@ def make(group: str, name: str, options: Mapping[str, Any] | None = None) -> Any
 
 
 def _unknown(group: str, name: str) -> UnknownPlugin:
-    import difflib
-
     known = sorted({point.name for point in find_points(group)})
-    close = difflib.get_close_matches(name, known, n=1)
-    hint = f"; did you mean {close[0]!r}?" if close else ""
+    close = find_closest(name, known)
+    hint = "" if close is None else f"; did you mean {close!r}?"
     return UnknownPlugin(
         f"{WORDS[group]} must be an instance or one of {', '.join(map(repr, known)) or 'none installed'}, "
         f"got {name!r}{hint}"

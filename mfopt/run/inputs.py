@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -52,6 +52,13 @@ def parse_outcome(outcome: Sequence[Any]) -> Outcome:
         return Outcome(trial, objective_value(y, "y"), None, paid)
     except InputError as error:
         raise InputError(f'{error}; when there is no value use status="failed"') from None
+
+
+def parse_outcomes(outcomes: object) -> list[Outcome]:
+    """Those that Optimizer.tell_many takes."""
+    if not isinstance(outcomes, Iterable):
+        raise InputError(f"outcomes must be a list of them, got {show(outcomes)}")
+    return [parse_outcome(outcome) for outcome in outcomes]
 
 
 def parse_cost(cost: object) -> float:

@@ -132,3 +132,41 @@ def test_options_of_a_plugin_may_be_written_in_a_string():
         mfopt.Optimizer([(0, 1)], [1.0], strategy="mf-gp-ucb:beta=0.4")
     with pytest.raises(mfopt.MfoptError, match="did you mean 'mf-gp-ucb'"):
         mfopt.Optimizer([(0, 1)], [1.0], strategy="mf-gp-ubc:beta_factor=0.4")
+    with pytest.raises(mfopt.InputError, match="got beta_facto; did you mean 'beta_factor'"):
+        mfopt.Optimizer([(0, 1)], [1.0], strategy="mf-gp-ucb:beta_facto=0.4")
+    with pytest.raises(mfopt.MfoptError, match="did you mean 'direct'"):
+        mfopt.Optimizer([(0, 1)], [1.0], maximiser="DIRECT")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (
+            ["create", "study.db", "--costs", "1", "--dim", "a=0:1", "--captial", "50"],
+            "--captial; did you mean --capital?",
+        ),
+        (["ask", "study.db", "--josn"], "--josn; did you mean --json?"),
+        (["bench", "run", "--probelms=currin"], "--probelms=currin; did you mean --problems?"),
+        (["best", "study.db", "other.db"], "other.db"),
+    ],
+)
+def test_a_misspelt_option_is_answered_with_the_one_of_the_command(capsys, words, said):
+    with pytest.raises(SystemExit) as ended:
+        cli.main(words)
+    assert ended.value.code == 2
+    usage, *_, error = capsys.readouterr().err.splitlines()
+    command = " ".join(["mfopt", *(word for word in words[:2] if word in ("create", "ask", "bench", "run", "best"))])
+    assert usage.startswith(f"usage: {command} ")
+    assert error.startswith(f"{command}: error: unrecognized arguments: ")
+    assert error.split("arguments: ")[1].replace(" 50", "") == said
+
+
+def test_what_a_loop_calls_is_looked_at_before_anything_is_evaluated():
+    with pytest.raises(mfopt.InputError, match="callback must be callable or None, got 5"):
+        mfopt.maximize([abs], [(0, 1)], [1], 10, callback=5)
+
+
+def test_outcomes_that_are_no_list_are_refused():
+    optimizer = mfopt.Optimizer([(0, 1)], [1.0])
+    with pytest.raises(mfopt.InputError, match="outcomes must be a list of them, got 5"):
+        optimizer.tell_many(5)

@@ -141,7 +141,7 @@ def test_a_name_is_written_in_one_way_without_building_the_problem():
 
 
 def test_an_unknown_option_is_answered_with_those_there_are_costs_included():
-    with pytest.raises(InputError, match=r"^options of currin must be among costs, got cost$"):
+    with pytest.raises(InputError, match=r"^options of currin must be among costs, got cost; did you mean 'costs'\?$"):
         problems.get("currin:cost=[1,2]")
 
 
