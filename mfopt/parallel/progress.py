@@ -10,6 +10,7 @@ from typing import TextIO
 
 import numpy as np
 
+from mfopt.checks import escape
 from mfopt.optimizer import Optimizer
 from mfopt.run.trial import Trial
 
@@ -79,5 +80,8 @@ def _cut(text: str, width: int) -> str:
 
 def last(trial: Trial) -> str:
     """The last trial told and, in short, why it was chosen."""
-    why = str(trial.reason).split("\n", 1)[0]
-    return f"last {trial.id}: {why}"
+    try:
+        why = str(trial.reason).split("\n", 1)[0]
+    except Exception:  # a plugin's own; no run is to end for that
+        why = "(its reason cannot be shown)"
+    return f"last {trial.id}: {escape(why)}"

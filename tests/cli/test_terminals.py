@@ -1,5 +1,6 @@
 """Commands where the terminal knows few letters, or is narrow."""
 
+import dataclasses
 import io
 import os
 import subprocess
@@ -9,6 +10,7 @@ import pytest
 
 import mfopt
 from mfopt.parallel.progress import Progress
+from mfopt_plugins.strategies.random_search import RandomSearch
 
 
 def run(*words, encoding="ascii", folder=None):
@@ -67,3 +69,26 @@ def test_the_bar_of_a_run_that_overdrew_its_capital_is_full():
     pipe = io.StringIO()
     Progress(pipe).close(opt)
     assert pipe.getvalue().startswith("[" + "#" * 20 + "] 3/2 ")
+
+
+class Telling(RandomSearch):
+    """A strategy whose reasons are not fit for a terminal."""
+
+    def __init__(self, reason):
+        super().__init__()
+        self.reason = reason
+
+    def ask(self, view):
+        return dataclasses.replace(super().ask(view), reason=self.reason)
+
+
+class Mute:
+    def __str__(self):
+        raise ValueError("no words")
+
+
+@pytest.mark.parametrize(("reason", "shown"), [("a\x1b[2Jb", "a\\x1b[2Jb"), (Mute(), "(its reason cannot be shown)")])
+def test_a_reason_can_neither_command_a_terminal_nor_end_a_run(capsys, reason, shown):
+    result = mfopt.maximize([lambda x: x[0]], [(0, 1)], [1], 3, strategy=Telling(reason), progress=True)
+    assert result.nfev == 3
+    assert f"last 2: {shown}\n" in capsys.readouterr().err
