@@ -7,21 +7,20 @@ surrogates that are fitted to the history (beliefs.py). To ask for them changes 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from mfopt.checks import show
 from mfopt.domains.missing import MissingDomain
-from mfopt.domains.params import is_frame, is_series, params_of, params_of_frame
+from mfopt.domains.params import params_of
 from mfopt.errors import InputError, NoValue
 from mfopt.fidelities import Fidelity
 from mfopt.hooks import AcquisitionDefaults
 from mfopt.protocols import Array, BoolArray, Domain, Model, Posterior
 from mfopt.run.beliefs import fit_beliefs
 from mfopt.run.gain import LOOK, NEAR, expected_maximum_gain
-from mfopt.run.inputs import parse_fidelity
+from mfopt.run.inputs import as_many, parse_fidelity
 from mfopt.run.prices import CostEstimate
 from mfopt.run.session import Session
 from mfopt.run.trial import Recommendation
@@ -87,7 +86,7 @@ def predict(session: Session, x: object, fidelity: object) -> tuple[float, float
     """Mean and standard deviation of the function at x, one point or many; Answers.predict says more."""
     setup = session.setup
     m = _find_fidelity(setup.fidelities, fidelity)
-    given = _as_many(x)
+    given = as_many(x)
     read = setup.domain.read if isinstance(setup.domain, MissingDomain) else setup.domain.validate
     points = [read(point) for point in ([x] if given is None else given)]
     posterior = _find_posterior(session, m)
@@ -156,24 +155,6 @@ def _find_fidelity(fidelities: tuple[Fidelity, ...], given: object) -> int:
             raise InputError(f"fidelity must be one of {names} or its number, got {given!r}")
         return names.index(given)
     return len(fidelities) - 1 if given is None else parse_fidelity(given, len(fidelities))
-
-
-def _as_many(x: object) -> list[object] | None:
-    """The points, where x holds many: rows of an array or a frame, or a list of points or dicts; None for one point."""
-    if isinstance(x, Mapping):
-        return None
-    if is_frame(x):
-        return list(params_of_frame(x))
-    if isinstance(x, np.ndarray):
-        if x.ndim > 2:
-            raise InputError(f"x must be a point or an array (q, d), got shape {x.shape}")
-        return list(x) if x.ndim == 2 else None
-    if isinstance(x, list | tuple):
-        nested = [isinstance(point, list | tuple | np.ndarray | Mapping) or is_series(point) for point in x]
-        if any(nested) and not all(nested):
-            raise InputError(f"x must be one point or a list of points, got {show(x)}")
-        return list(x) if any(nested) else None
-    return None
 
 
 def _find_posterior(session: Session, m: int) -> Posterior:

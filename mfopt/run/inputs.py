@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from mfopt.checks import LARGEST, integer, objective_value, one_each, one_or_each, real_array, real_number, show
-from mfopt.domains.params import is_frame, params_of_frame
+from mfopt.domains.params import is_frame, is_series, params_of_frame
 from mfopt.errors import InputError
 from mfopt.protocols import Array, Domain
 
@@ -78,8 +78,13 @@ def parse_data(domain: Domain, count: int, x: object, fidelity: object, y: objec
         raise InputError(
             f"y must be finite and at most {LARGEST} in size, got {show(values.tolist())}; leave failed evaluations out"
         )
-    points_given = params_of_frame(x) if is_frame(x) else x
-    given = [x] if values.ndim == 0 else one_each(points_given, values.size, "x")
+    many = as_many(x)
+    if values.ndim == 0 and many is not None and len(many) != 1:
+        raise InputError(f"y must have one value for each of the {len(many)} points of x, got {values} alone")
+    if values.ndim == 0:
+        given = [x] if many is None else many
+    else:
+        given = one_each(params_of_frame(x) if is_frame(x) else x, values.size, "x, one point per value of y,")
     levels = [parse_fidelity(m, count) for m in one_or_each(fidelity, len(given), "fidelity")]
     costs = [real_number(c, "cost") + 0.0 for c in one_or_each(0.0 if cost is None else cost, len(given), "cost")]
     points = [domain.validate(row) for row in given]
@@ -95,3 +100,21 @@ def parse_fidelity(m: object, count: int) -> int:
     if not 0 <= number < count:
         raise InputError(f"fidelity must be from 0 to {count - 1}, got {number}")
     return number
+
+
+def as_many(x: object) -> list[object] | None:
+    """The points, where x holds many: rows of an array or a frame, or a list of points or dicts; None for one point."""
+    if isinstance(x, Mapping):
+        return None
+    if is_frame(x):
+        return list(params_of_frame(x))
+    if isinstance(x, np.ndarray):
+        if x.ndim > 2:
+            raise InputError(f"x must be a point or an array (q, d), got shape {x.shape}")
+        return list(x) if x.ndim == 2 else None
+    if isinstance(x, list | tuple):
+        nested = [isinstance(point, list | tuple | np.ndarray | Mapping) or is_series(point) for point in x]
+        if any(nested) and not all(nested):
+            raise InputError(f"x must be one point or a list of points, got {show(x)}")
+        return list(x) if any(nested) else None
+    return None
