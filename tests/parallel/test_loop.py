@@ -105,6 +105,7 @@ def test_or_recorded_as_a_failed_trial(bad):
     assert [failure.trial_id for failure in result.failures] == result.history.id[target].tolist()
     assert all(failure.fidelity == 1 and ": " in failure.message for failure in result.failures)
     assert all(list(failure.params.values()) == failure.x.tolist() for failure in result.failures)
+    assert not any("array" in repr(failure) for failure in result.failures)  # params say it
     assert result.spent <= 40.0
     assert not result.success
     assert result.x is None
