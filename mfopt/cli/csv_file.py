@@ -19,6 +19,8 @@ def read_csv(path: str) -> tuple[list[str], list[list[str]]]:
             header, *rows = [row for row in csv.reader(file) if row] or [[]]
     except (csv.Error, UnicodeDecodeError) as error:
         raise InputError(f"{path} must be a CSV file, got {error}") from None
+    if not rows:
+        raise InputError(f"{path} must have a header and below it a row at least, got the header {header} alone")
     for k, row in enumerate(rows):
         if len(row) != len(header):
             raise InputError(f"{path} must have {len(header)} cells in every row, as its header, got {row} in row {k}")

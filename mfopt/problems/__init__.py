@@ -20,7 +20,7 @@ from dataclasses import replace
 from importlib import import_module
 from typing import Any
 
-from mfopt.checks import one_each, real_number, show
+from mfopt.checks import find_closest, one_each, real_number, show
 from mfopt.errors import InputError
 from mfopt.options import check_options, parse_options, write_options
 from mfopt.problems import paper
@@ -85,7 +85,9 @@ def _find_maker(name: str) -> Callable[..., Benchmark]:
         return _MAKERS[name]
     module, dot, attribute = name.rpartition(".")
     if not dot:
-        raise InputError(f"a problem's name must be one of {', '.join(_MAKERS)}, got {name!r}")
+        close = find_closest(name, _MAKERS)
+        hint = "" if close is None else f"; did you mean {close!r}?"
+        raise InputError(f"a problem's name must be one of {', '.join(_MAKERS)}, got {name!r}{hint}")
     try:
         maker: Callable[..., Benchmark] = getattr(import_module(module), attribute)
     except (ImportError, AttributeError, ValueError) as error:

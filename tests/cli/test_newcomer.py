@@ -1,5 +1,6 @@
 """What a newcomer does first, and gets wrong."""
 
+import re
 import subprocess
 import sys
 
@@ -170,3 +171,18 @@ def test_outcomes_that_are_no_list_are_refused():
     optimizer = mfopt.Optimizer([(0, 1)], [1.0])
     with pytest.raises(mfopt.InputError, match="outcomes must be a list of them, got 5"):
         optimizer.tell_many(5)
+
+
+@pytest.mark.parametrize(("text", "got"), [("", r"\[\]"), ("alloy,heat\n", r"\['alloy', 'heat'\]")])
+def test_a_file_without_candidates_is_named(tmp_path, capsys, text, got):
+    path = tmp_path / "alloys.csv"
+    path.write_text(text)
+    arguments = ["create", tmp_path / "study.db", "--candidates", path, "--costs", "1", "--capital", "5"]
+    assert cli.main([str(word) for word in arguments]) == 1
+    said = rf"alloys.csv must have a header and below it a row at least, got the header {got} alone\n$"
+    assert re.search(said, capsys.readouterr().err)
+
+
+def test_a_misspelt_problem_is_answered_with_the_one_meant():
+    with pytest.raises(mfopt.InputError, match="got 'curin'; did you mean 'currin'"):
+        mfopt.problems.get("curin")
