@@ -40,10 +40,11 @@ def fidelity_colour(m: int, fidelities: int) -> str:
 
 
 def fidelity_names(optimizer: Optimizer) -> list[str]:
-    """What legends call the fidelities, with the costs given, or those learnt where others were told."""
-    each = zip(optimizer.fidelities, optimizer.costs, strict=True)
-    shown = [(one.name, f"{cost:g}" if one.cost == cost else f"about {cost:.3g}") for one, cost in each]
-    return [f"{name} (cost {cost})" for name, cost in shown]
+    """What legends call the fidelities, with what a query costs: as given, or as learnt where others were told."""
+    return [
+        f"{fidelity.name} (cost {cost:g})" if cost == fidelity.cost else f"{fidelity.name} (cost ≈ {cost:.3g})"
+        for fidelity, cost in zip(optimizer.fidelities, optimizer.costs, strict=True)
+    ]
 
 
 def _draw_queries(axes: Any, optimizer: Optimizer) -> None:
