@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mfopt.domains.constraints import Linear
+from mfopt.domains.dimensions import Real
 from mfopt.domains.polytope import Polytope
 from mfopt.domains.walks import CubeGround, Ground, PolytopeGround, walk
 from mfopt.errors import EmptyDomain
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 _SIZE = 512
 _MIXTURES = 256  # of vertices
 _ROUNDS = 2  # of walks: the second goes along directions that the first has found
+_FEW = 32  # starts are not spread over X
+_ROUNDED = 64  # points of the polytope whose integers are settled one by one
 _SEARCH = 20_000  # points of the polytope tried for the other constraints
 
 
@@ -42,7 +45,7 @@ class Pool:
         if polytope is not None and exact:
             self._ground = PolytopeGround(product, polytope, others)
         if polytope is not None and ball is not None:
-            corners = polytope.find_vertices()
+            corners = polytope.find_vertices(ball[1])
             self._root = _find_root(corners, ball[1]) if exact else None
             mixed = rng.dirichlet(np.full(len(corners), 0.5), size=_MIXTURES) @ corners
             z = np.concatenate([mixed, ball[0][None]])
@@ -51,6 +54,8 @@ class Pool:
                 alone = PolytopeGround(product, polytope, ())
                 found = walk(alone, mixed, _SEARCH, self._turns, rng, self._root)
                 starts = self._keep(alone.to_unit(found))
+            if len(starts) < _FEW and not exact:
+                starts = np.concatenate([starts, self._round(polytope, mixed, _find_root(corners, ball[1]), rng)])
         if len(starts) == 0:
             raise no_point(draws, " nor by linear programming")
         points = self._ground.from_unit(starts)
@@ -70,6 +75,13 @@ class Pool:
         if lost.any():  # on a face, give or take a rounding
             u[lost] = self._inside[rng.integers(len(self._inside), size=int(lost.sum()))]
         return u
+
+    def _round(self, polytope: Polytope, mixed: Array, root: Array, rng: np.random.Generator) -> Array:
+        """Points of X near points of the polytope, where next to none of these is left once integers are rounded."""
+        product, whole = self._product, np.array([not isinstance(one, Real) for one in self._product.dimensions])
+        spread = walk(PolytopeGround(product, polytope, ()), mixed, _ROUNDED, self._turns, rng, root)
+        near = [z for z in (polytope.settle(z, whole) for z in spread) if z is not None]
+        return self._keep(product.encode(polytope.to_user(np.array(near).reshape(-1, len(whole)))))
 
     @property
     def _turns(self) -> int:

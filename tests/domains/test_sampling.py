@@ -26,6 +26,16 @@ def test_a_slab_is_sampled_uniformly():
     assert np.abs(np.corrcoef(u.T) - np.where(np.eye(5), 1.0, -0.25)).max() < 0.1
 
 
+@pytest.mark.parametrize("d", [8, 20])
+def test_no_corner_of_a_slab_is_forgotten(d):
+    # Few random directions see all corners of a simplex of many dimensions: walks must not stay in a face of it.
+    box = Box([(0, 1)] * d, constraints=LinearConstraint(np.ones(d), 0.999, 1.0))
+    u = box.sample(1000, rng())
+    assert box.contains(u).all()
+    assert u.mean(axis=0) == pytest.approx([1 / d] * d, rel=0.25)  # one deviation is 3 %
+    assert np.median(u, axis=0) == pytest.approx([1 - 0.5 ** (1 / (d - 1))] * d, rel=0.3)
+
+
 def test_a_slab_is_looked_at_once_and_never_searched_by_rejection(monkeypatch):
     drawn = []
     box = slab()
@@ -74,6 +84,29 @@ def test_integers_within_linear_constraints():
     u = space.sample(50, rng())
     assert space.contains(u).all()
     assert len(np.unique(u, axis=0)) > 25
+
+
+def test_integers_and_real_numbers_of_a_thin_sum_are_sampled_uniformly():
+    # Next to no rounded point of the polytope lies in X: the real numbers must make up for the integers.
+    parameters = {f"n{j}": Integer(0, 10) for j in range(3)} | {f"r{j}": (0, 10) for j in range(3)}
+    space = Space(parameters, constraints=LinearConstraint(np.ones(6), 9.99, 10))
+    u = space.sample(1000, rng())
+    assert space.contains(u).all()
+    x = space.decode(u)
+    # Given the integers the real numbers lie on a triangle: its area says how often.
+    n = np.stack(np.meshgrid(*[np.arange(11)] * 3), axis=-1).reshape(-1, 3)
+    area = np.maximum(10.0 - n.sum(axis=1), 0.0) ** 2
+    assert x[:, :3].mean(axis=0) == pytest.approx(area @ n / area.sum(), rel=0.2)
+    assert x[:, 3:].mean(axis=0) == pytest.approx([area @ (10 - n.sum(axis=1)) / area.sum() / 3] * 3, rel=0.2)
+
+
+def test_integers_of_an_equation_that_few_solve():
+    space = Space(
+        {f"n{j}": Integer(0, 100) for j in range(6)}, constraints=LinearConstraint([3, 5, 7, 11, 13, 17], 1000, 1000)
+    )
+    x = space.decode(space.sample(300, rng()))
+    assert (x @ [3, 5, 7, 11, 13, 17] == 1000).all()
+    assert len(np.unique(x, axis=0)) > 200
 
 
 def tiny(x):
