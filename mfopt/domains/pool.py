@@ -21,6 +21,7 @@ _MIXTURES = 256  # of vertices
 _ROUNDS = 2  # of walks: the second goes along directions that the first has found
 _FEW = 32  # starts are not spread over X
 _ROUNDED = 64  # points of the polytope whose integers are settled one by one
+_TRIED, _TURNS = 32, 4  # walks, and their turns, after which X counts as isolated points
 _SEARCH = 20_000  # points of the polytope tried for the other constraints
 
 
@@ -59,7 +60,8 @@ class Pool:
         if len(starts) == 0:
             raise no_point(draws, " nor by linear programming")
         points = self._ground.from_unit(starts)
-        for _ in range(_ROUNDS):
+        self._stuck = product.continuous and self._is_stuck(points)  # integers are found by luck
+        for _ in range(0 if self._stuck else _ROUNDS):
             points = walk(self._ground, points, _SIZE, self._turns, rng, self._root)
         self._points = points
         inside = self._keep(self._ground.to_unit(points))
@@ -70,11 +72,18 @@ class Pool:
 
         They start all over X already: their steps only make the points of two calls independent.
         """
+        if self._stuck:
+            return self._inside[rng.integers(len(self._inside), size=n)]
         u = self._ground.to_unit(walk(self._ground, self._points, n, max(20, self._turns // 5), rng, self._root))
         lost = ~self._product.contains(u)
         if lost.any():  # on a face, give or take a rounding
             u[lost] = self._inside[rng.integers(len(self._inside), size=int(lost.sum()))]
         return u
+
+    def _is_stuck(self, points: Array) -> bool:
+        """Whether walks find nothing but the points they start from: every step cuts its line to nothing, at length."""
+        ends = walk(self._ground, points, _TRIED, _TURNS, np.random.default_rng(1), self._root)
+        return all((points == end).all(axis=1).any() for end in ends)
 
     def _round(self, polytope: Polytope, mixed: Array, root: Array, rng: np.random.Generator) -> Array:
         """Points of X near points of the polytope, where next to none of these is left once integers are rounded."""

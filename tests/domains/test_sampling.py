@@ -126,6 +126,21 @@ def test_a_known_point_opens_a_set_that_no_draw_finds(known):
     assert u.std(axis=0) == pytest.approx(np.array([1e-4, 1e-3, 1e-4]) / np.sqrt(3), rel=0.2)
 
 
+def test_an_x_of_known_points_alone_is_not_walked_for_ever():
+    calls = []
+
+    def only(p):
+        calls.append(p)
+        return (p["a"], p["b"]) in ((0.25, 0.5), (0.75, 0.5))
+
+    known = [{"a": 0.25, "b": 0.5}, {"a": 0.75, "b": 0.5}]
+    space = Space({"a": (0, 1), "b": (0, 1)}, constraints=only, feasible=known)
+    for seed in range(3):
+        u = space.sample(200, rng(seed))
+        assert sorted({tuple(point) for point in u.tolist()}) == [(0.25, 0.5), (0.75, 0.5)]
+    assert len(calls) < 50_000  # four millions where every step of every walk cut its line to nothing
+
+
 def test_a_known_point_of_a_space():
     space = Space(
         {"a": Real(0, 1), "n": Integer(1, 10**6), "c": Categorical(["x", "y", "z"])},
