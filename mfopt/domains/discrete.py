@@ -37,7 +37,8 @@ class Integer:
         lo, hi = _whole(self.lo, "a lower bound of integers"), _whole(self.hi, "an upper bound of integers")
         object.__setattr__(self, "log", check_log(self.log))
         if not lo < hi:
-            raise InputError(f"bounds must satisfy lo < hi, got ({lo}, {hi})")
+            hint = f"; one value alone is a list of one choice, [{lo}]" if lo == hi else ""
+            raise InputError(f"bounds must satisfy lo < hi, got ({lo}, {hi}){hint}")
         if max(-lo, hi) > _LARGEST:
             raise InputError(f"bounds of integers must be at most 2**53 in size, got ({lo}, {hi})")
         if self.log and lo < 1:

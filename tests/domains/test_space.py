@@ -232,7 +232,7 @@ def test_bad_spaces_are_refused(parameters, rule):
 @pytest.mark.parametrize(
     ("make", "rule"),
     [
-        (lambda: Integer(1, 1), "lo < hi"),
+        (lambda: Integer(3, 3), r"lo < hi, got \(3, 3\); one value alone is a list of one choice, \[3\]"),
         (lambda: Integer(0.5, 3), "must be an integer"),
         (lambda: Integer(0, 10, log=True), "lo ≥ 1"),
         (lambda: Integer(0, 10**30), r"at most 2\*\*53"),
