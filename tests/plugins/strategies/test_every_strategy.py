@@ -98,6 +98,18 @@ def test_where_a_cheap_fidelity_always_fails_the_target_is_asked_everywhere(name
 
 
 @pytest.mark.parametrize("name", NAMES)
+def test_a_finite_set_that_failed_everywhere_is_not_searched_for_a_fresh_point(name, monkeypatch):
+    space = mfopt.Space({"k": mfopt.Integer(1, 3), "c": ["u", "v"]})
+    drawn = []
+    sample = space.sample
+    monkeypatch.setattr(space, "sample", lambda n, rng: drawn.append(n) or sample(n, rng))
+    opt = mfopt.Optimizer(space, costs=[1.0, 10.0], capital=60.0, strategy=name, rng=0)
+    while not opt.done:
+        opt.tell(opt.ask(), status="failed")
+    assert len(drawn) < 10_000  # 30,000 at each ask
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_every_reason_can_be_read(name):
     opt = optimizer(name, costs=(1.0, 2.0, 4.0), capital=40.0, direction="minimize")
     for trial in run(opt, [high, high, high]):

@@ -174,6 +174,8 @@ class InitialDesign(Kept):
         observations = self._observations
         finite = self._domain.points is not None
         taken = self._taken_rows(k, pending) if finite else np.empty(0, dtype=np.bool_)
+        if finite and taken.all():
+            return None
         others = observations.queried_points(k, pending)
         for tried in range(_TRIES):
             i = self._drawn[k]
