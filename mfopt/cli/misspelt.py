@@ -1,7 +1,8 @@
 """Misspelt: names in a problem file that look like options and are none.
 
 A file may hold whatever its functions need, so a name is taken for a mistake only if nothing in the file reads it and
-it is that of an argument elsewhere in mfopt, or close to a name that the file does not define.
+it is that of an argument elsewhere, in mfopt or other libraries, close to a name that the file does not define, or one
+that mfopt knows in other letters.
 """
 
 from __future__ import annotations
@@ -21,11 +22,13 @@ _ELSEWHERE = {
     **dict.fromkeys(("maximize", "maximise"), 'direction = "maximize"'),
     **dict.fromkeys(("sense", "goal", "objective"), "direction"),
     **dict.fromkeys(("rng", "random_state"), "seed"),
-    "budget": "capital",
+    **dict.fromkeys(("budget", "max_evals", "n_calls", "n_trials"), "capital"),
+    "maximizer": "maximiser",
     "retry": "retries",
     "zetas": "fidelities = [mfopt.Fidelity(name, cost, zeta), ...]",
     **{name: f"domain = mfopt.Box([(lo, hi), ...], {name}=...)" for name in _OF_THE_DOMAIN},
     **{name: f"--{name.replace('_', '-')} on the command line" for name in (*_OF_THE_RUN, *_OF_ITS_END)},
+    "on_error": "--give-up on the command line",
 }
 _LONG = 8  # letters from which a name of an argument elsewhere is known in spite of a wrong one
 
@@ -37,7 +40,7 @@ def check_names(given: Mapping[str, Any], candidates: Iterable[str], known: Iter
     for name in candidates:
         if name in known or name.startswith("_"):
             continue
-        if name.lower() in _ELSEWHERE:
+        if name.lower() in _ELSEWHERE or name.lower() in known:
             close = [name.lower()]
         else:
             close = difflib.get_close_matches(name.lower(), [*missing, *long], n=1, cutoff=0.75)
