@@ -227,6 +227,7 @@ class Posterior:
     noisy: bool  # whether a second query of a point would tell something new
     restore: Callable[[Array], Array] | None = None  # the model's values in the unit of y, increasing; None: they are
     failing: Callable[[Array], BoolArray] | None = None  # which rows of u are likely to fail; None: nothing is known
+    lowest: float | None = None  # values told that are lower count as failed, in the unit of y; None: all are believed
 
     def predict(self, u: Array) -> tuple[Array, Array]:
         """Mean and standard deviation of the function at the rows of u, in the unit of y.

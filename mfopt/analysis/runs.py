@@ -111,7 +111,7 @@ def report(
     gammas      for the sets; by default those given to the strategy, otherwise γ_m = ζ_m √(λ_m/λ_{m+1})
     surrogate   estimates the functions when they are not known
     """
-    history, costs, strategy = optimizer.history.snapshot(), optimizer.costs, optimizer.strategy
+    history, costs, strategy = optimizer.believed_history(), optimizer.costs, optimizer.strategy
     models = fit_beliefs(optimizer, history, surrogate)
     look = optimizer.domain.sample(_LOOK, np.random.default_rng(rng))
     # One column per query, then one per point for the volumes.

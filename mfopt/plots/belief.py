@@ -50,5 +50,5 @@ def rebuild_belief(optimizer: Optimizer, reasons: Sequence[Reason]) -> Belief:
         beta = reasons[-1].beta
         for m, zeta, phi in zip(reasons[-1].fidelities, reasons[-1].zeta, reasons[-1].phi, strict=True):
             zetas[m] = zeta if isfinite(phi) else np.nan  # the others are no part of φ
-    models = fit_beliefs(optimizer, optimizer.history.snapshot(), optimizer.surrogates, coupled=True)
+    models = fit_beliefs(optimizer, optimizer.believed_history(), optimizer.surrogates, coupled=True)
     return Belief(models, sqrt(beta), tuple(zetas), direction_sign(optimizer.direction))

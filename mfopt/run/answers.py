@@ -20,6 +20,7 @@ from mfopt.hooks import AcquisitionDefaults
 from mfopt.protocols import Array, BoolArray, Domain, Model, Posterior
 from mfopt.run.beliefs import fit_beliefs
 from mfopt.run.gain import LOOK, NEAR, expected_maximum_gain
+from mfopt.run.history import History
 from mfopt.run.inputs import as_many, parse_fidelity
 from mfopt.run.prices import CostEstimate
 from mfopt.run.session import Session
@@ -77,6 +78,10 @@ class Answers:
         """
         return expected_gain(self._session)
 
+    def believed_history(self) -> History:
+        """The history with values that the strategy's models are not shown, far below the rest, as failed."""
+        return discount_history(self._session)
+
     def recommend_if_noisy(self) -> Recommendation | None:
         """What `recommend` says where values at the target are noisy; None where `best` is as good an answer."""
         return recommend_if_noisy(self._session)
@@ -125,6 +130,18 @@ def recommend_if_noisy(session: Session) -> Recommendation | None:
         return None
     recommended = recommend(session, anywhere=False)
     return recommended if recommended.noisy else None
+
+
+def discount_history(session: Session) -> History:
+    """The history as the models see it; Answers.believed_history says more."""
+    session.refresh()
+    setup, history = session.setup, session.ledger.history.snapshot()
+    if isinstance(setup.domain, MissingDomain):
+        return history
+    with session.asking.held:
+        posteriors = [session.strategist().posterior(m) for m in range(len(setup.fidelities))]
+    lowest = np.array([-np.inf if one is None or one.lowest is None else one.lowest for one in posteriors])
+    return history.discount(setup.sign * history.y < lowest[history.fidelity])
 
 
 def expected_gain(session: Session) -> float:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from mfopt.protocols import Array
+from mfopt.protocols import Array, BoolArray
 
 if TYPE_CHECKING:
     import pandas
@@ -71,6 +71,13 @@ class History:
         kept._names, kept._n, kept._name_values, kept._named = self._names, self._n, self._name_values, self._named
         kept._noises = self._noises
         kept._x, kept._rows = self._x, self._rows  # with at least as many rows, of which the first never change
+        return kept
+
+    def discount(self, rows: BoolArray) -> History:
+        """The rows that there are now, with these among them as if their evaluations had failed."""
+        kept = self.snapshot()
+        kept._rows = self._rows[: kept._n].copy()
+        kept._rows["y"][rows], kept._rows["failed"][rows] = np.nan, True
         return kept
 
     def __len__(self) -> int:

@@ -262,3 +262,18 @@ def test_a_noisy_run_tells_its_recommendation():
         found = report(opt)
         assert (found.recommended is not None) == (sd > 0)
         assert ("recommended: x0 = " in str(found)) == (sd > 0)
+
+
+@pytest.mark.parametrize("direction", ["maximize", "minimize"])
+def test_penalties_are_no_differences_between_fidelities(direction):
+    sign = 1.0 if direction == "maximize" else -1.0
+
+    def penalised(x):
+        return sign * (-1e18 if x[0] > 0.7 else 1.0 - (x[0] - 0.4) ** 2)
+
+    opt = mfopt.Optimizer([(0, 1)], [1.0, 5.0], capital=60.0, rng=0, direction=direction)
+    mfopt.loop.run(opt, [penalised, lambda x: penalised(x) + 0.1])
+    assert (np.abs(opt.history.y) == 1e18).sum() > 2
+    found = report(opt)
+    assert found.zetas[0] < 1.0
+    assert sum(found.queries) == len(opt.history)

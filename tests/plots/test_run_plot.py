@@ -7,6 +7,7 @@ import pytest
 
 import mfopt
 from mfopt import cli
+from mfopt.plots.belief import rebuild_belief
 from mfopt.plots.run import draw_progress, plot_run
 from mfopt.plots.study import plot_study
 
@@ -277,3 +278,15 @@ def test_costs_that_nobody_told_are_shown_as_they_were_given(folder):
     study("study.db", [(0, 1)], costs=(1.5, 1234.5), capital=2e4, strategy="random")
     plot_run(mfopt.Study.open("study.db", "wing"), "run.svg")
     assert "fidelity 1 (cost 1234.5)" in written(folder / "run.svg")
+
+
+def test_penalties_do_not_widen_what_is_drawn():
+    def penalised(x):
+        return -1e18 if x[0] > 0.7 else low(x)
+
+    opt = mfopt.Optimizer([(0, 1)], [1.0, 5.0], capital=60.0, rng=0)
+    mfopt.loop.run(opt, [penalised, penalised])
+    assert (opt.history.y == -1e18).sum() > 2
+    mean, sigma, _ = rebuild_belief(opt, []).at(np.linspace(0.0, 1.0, 50)[:, None])
+    assert np.abs(mean).max() < 10
+    assert sigma.max() < 10

@@ -246,7 +246,8 @@ class Cycle(ABC):
         if fidelity not in self._used or not any(self._observations.counts):
             return None
         models, k = self._believe(), self._used.index(fidelity)
-        return Posterior(models.models[k], models.is_noisy(k), self._way_back(), self._failures.foresee(k))
+        lowest = self._observations.lowest(k) if self._observations.count_far(k) else None
+        return Posterior(models.models[k], models.is_noisy(k), self._way_back(), self._failures.foresee(k), lowest)
 
     def _believe(self) -> FidelityModels:
         """A copy of the models with all that was told: the models themselves learn only when asks make them."""
