@@ -91,7 +91,7 @@ def draw_failures(axes: Any, optimizer: Optimizer, x: Array, y: Array | None) ->
     """Failed trials as crosses in the colour of their fidelity, at y, or without it along the lower edge."""
     from matplotlib.patheffects import withStroke
 
-    history, count = optimizer.history.snapshot(), len(optimizer.fidelities)
+    history, count = optimizer.believed_history(), len(optimizer.fidelities)
     label: str | None = "failed"
     for m in range(count):
         rows = (history.fidelity == m) & (history.status == "failed")
@@ -112,7 +112,7 @@ def draw_progress(axes: Any, optimizer: Optimizer, optimum: float | None) -> Non
 
     Noisy values are not f, nor are those that pass the optimum, so they show no regret: the optimum is a line then.
     """
-    history, recommended = optimizer.history.snapshot(), optimizer.recommend_if_noisy()
+    history, recommended = optimizer.believed_history(), optimizer.recommend_if_noisy()
     target = len(optimizer.fidelities) - 1
     capital, best = best_observed(history, optimizer.direction, target)
     regret = None if optimum is None or recommended is not None else _find_regret(optimizer, optimum)

@@ -36,7 +36,7 @@ def centre(optimizer: Optimizer, *along: int) -> Array:
 
 def draw_slice(axes: Any, optimizer: Optimizer, belief: Belief, j: int, first: bool) -> None:
     """Posterior and bounds along parameter j through the best point; the `first` slice has a legend."""
-    history, count, axis = optimizer.history.snapshot(), len(optimizer.costs), Axis(optimizer.domain, j)
+    history, count, axis = optimizer.believed_history(), len(optimizer.costs), Axis(optimizer.domain, j)
     u, x = _sample_line(optimizer, axis)
     mean, sigma, bounds = belief.at(u)
     target = fidelity_colour(count - 1, count)
@@ -116,7 +116,7 @@ def draw_maps(figure: Any, optimizer: Optimizer, belief: Belief, i: int, j: int)
 
 def _draw_points(panel: Any, optimizer: Optimizer, across: Axis, up: Axis) -> None:
     """Where was queried, and the best point."""
-    history, count, best = optimizer.history.snapshot(), len(optimizer.costs), optimizer.best
+    history, count, best = optimizer.believed_history(), len(optimizer.costs), optimizer.best
     for m in range(count):
         x = history.x[(history.fidelity == m) & (history.status == "ok")]
         panel.scatter(

@@ -290,3 +290,11 @@ def test_penalties_do_not_widen_what_is_drawn():
     mean, sigma, _ = rebuild_belief(opt, []).at(np.linspace(0.0, 1.0, 50)[:, None])
     assert np.abs(mean).max() < 10
     assert sigma.max() < 10
+
+
+def test_penalties_are_drawn_as_failed(folder):
+    study("study.db", mfopt.Box([(0, 1)]), functions=[lambda x: -1e18 if x[0] > 0.7 else low(x)] * 2)
+    assert cli.main(["plot", "study.db", "--out", "run.svg"]) == 0
+    text = written(folder / "run.svg")
+    assert "<!-- failed -->" in text
+    assert "<!-- 1e18 -->" not in text  # the unit of an axis
