@@ -24,10 +24,11 @@ class Sampler:
     """Draws from `product`.
 
     Points are independent and uniform where rejection finds enough of them. When X fills so little of the product that
-    20,000 draws are not enough, the rest comes from walks (walks.py), which never leave X and are uniform in the limit.
-    They start at the points found; or, where linear constraints or the user lead to points of X, from a pool of points
-    spread over it (pool.py). Then rejection is not even tried if none of 4096 random points lies in X, unless discrete
-    parameters leave no pool. After 200,000 draws without a single point X is reported as empty.
+    20,000 draws are not enough, the rest comes from the list of its points where there is one (listing.py), otherwise
+    from walks (walks.py), which never leave X and are uniform in the limit. They start at the points found; or, where
+    linear constraints or the user lead to points of X, from a pool of points spread over it (pool.py). Then rejection
+    is not even tried if none of 4096 random points lies in X, unless discrete parameters leave no pool. After 200,000
+    draws without a single point X is reported as empty.
     """
 
     def __init__(self, product: Product) -> None:
@@ -43,6 +44,8 @@ class Sampler:
         drawn, draws = self._reject(n, rng, leads)
         if len(drawn) == n:
             return drawn
+        if product.points is not None:
+            return np.concatenate([drawn, product.points[rng.integers(len(product.points), size=n - len(drawn))]])
         pool = self._find_pool(draws or _LOOK) if leads else None
         if pool is not None:
             return np.concatenate([drawn, pool.sample(n - len(drawn), rng)])

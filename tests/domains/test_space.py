@@ -398,3 +398,26 @@ def test_bounds_of_integers_may_be_written_as_floats():
     for bad in (1.5, "1", True, np.nan, np.inf):
         with pytest.raises(InputError, match="a lower bound of integers must be an integer, got"):
             Integer(bad, 10)
+
+
+def test_the_few_points_that_constraints_leave_of_many_are_all_found_and_none_is_asked_twice():
+    def few(p):
+        return p["a"] == 37 and p["b"] in (1, 50, 51, 99)
+
+    space = Space({"a": Integer(0, 300), "b": Integer(0, 300)}, constraints=few)
+    assert space.points is not None
+    assert len(space.points) == 4
+    opt = mfopt.Optimizer(space, [1.0, 3.0], capital=60.0, noise=0.0, rng=0)
+    asked = []
+    while not opt.done:
+        trial = opt.ask()
+        asked.append((trial.params["b"], trial.fidelity))
+        opt.tell(trial, trial.params["b"])
+    assert len(set(asked)) == len(asked)
+    assert opt.best.params["b"] == 99
+
+
+def test_a_point_that_random_draws_miss_is_drawn_from_the_list():
+    space = Space({"a": Integer(0, 300), "b": Integer(0, 300)}, constraints=lambda p: (p["a"], p["b"]) == (37, 54))
+    for seed in range(6):  # one of nine generators misses it in 200,000 draws
+        assert space.decode(space.sample(3, np.random.default_rng(seed))).tolist() == [[37.0, 54.0]] * 3
