@@ -12,6 +12,7 @@ from mfopt.optimizer import Optimizer
 from mfopt.plots.axis import Axis
 from mfopt.protocols import Array
 from mfopt.regret import best_observed, simple_regret
+from mfopt.run.history import History
 
 COLOURS = ("#4477aa", "#ccbb44", "#66ccee", "#228833", "#aa3377")  # cheap fidelities, cheapest first
 TARGET = "#ee6677"
@@ -115,7 +116,7 @@ def draw_progress(axes: Any, optimizer: Optimizer, optimum: float | None) -> Non
     history, recommended = optimizer.believed_history(), optimizer.recommend_if_noisy()
     target = len(optimizer.fidelities) - 1
     capital, best = best_observed(history, optimizer.direction, target)
-    regret = None if optimum is None or recommended is not None else _find_regret(optimizer, optimum)
+    regret = None if optimum is None or recommended is not None else _find_regret(history, optimum, optimizer.direction, target)
     if regret is not None:
         axes.step(capital, np.maximum(regret, 1e-16), where="post", color=TARGET)
         axes.set_yscale("log")
@@ -136,10 +137,10 @@ def draw_progress(axes: Any, optimizer: Optimizer, optimum: float | None) -> Non
     axes.grid(alpha=0.3)
 
 
-def _find_regret(optimizer: Optimizer, optimum: float) -> Array | None:
+def _find_regret(history: History, optimum: float, direction: str, target: int) -> Array | None:
     """S(Λ) after each query; None where the values told cannot be f."""
     try:
-        return simple_regret(optimizer.history, optimum, optimizer.direction, len(optimizer.fidelities) - 1)[1]
+        return simple_regret(history, optimum, direction, target)[1]
     except InputError:
         return None
 
