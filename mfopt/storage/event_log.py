@@ -126,6 +126,7 @@ class EventLog:
             self._database, _NEW_EVENT, (self.name, seq, row.kind, row.trial, row.y, row.detail, time.time(), crc)
         )
         self._last = (seq, crc)
+        self._fit.note(event)
 
     @property
     def position(self) -> int:

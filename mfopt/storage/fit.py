@@ -60,16 +60,19 @@ class Fit:
                     points.append((seq, event))
                 case CapitalSet(total) if not (math.isfinite(total) and total > 0.0):
                     raise ValueError(f"event {seq}: a capital must be positive and finite, got {total}")
-            if isinstance(event, Told) and event.cost is not None:
-                self._learnt = True
-                if not 0.0 <= event.cost <= LARGEST:
-                    raise ValueError(f"event {seq}: a cost must be from 0 to {LARGEST}, got {event.cost}")
+            self.note(event)
+            if isinstance(event, Told) and event.cost is not None and not 0.0 <= event.cost <= LARGEST:
+                raise ValueError(f"event {seq}: a cost must be from 0 to {LARGEST}, got {event.cost}")
             if isinstance(event, Told | Added) and not (event.y is None or abs(event.y) <= LARGEST):
                 raise ValueError(f"event {seq}: y must be at most {LARGEST} in size, got {event.y}")
         if first == 1:
             _check_order(events)
         if points:
             self._check_points([seq for seq, _ in points], [event for _, event in points])
+
+    def note(self, event: Event) -> None:
+        """An event happens, read or written here: after the first cost that is told, trials may cost something else."""
+        self._learnt |= isinstance(event, Told) and event.cost is not None
 
     def _check_trial(self, seq: int, event: Asked | Added) -> None:
         for what, point, size in (("x", event.x, self._d), ("u", event.u, self._dim)):

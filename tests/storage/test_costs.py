@@ -33,6 +33,15 @@ def test_a_process_that_joins_learns_the_costs_that_others_told(tmp_path):
     assert trial.cost == other.costs[trial.fidelity] == one.costs[trial.fidelity]
 
 
+def test_processes_that_tell_costs_read_the_asks_of_each_other(tmp_path):
+    both = [make(tmp_path / "study.db") for _ in range(2)]
+    for k in range(6):  # each asks at the costs that the other has told
+        trial = both[k % 2].ask()
+        both[k % 2].tell(trial, float(trial.x[0]), cost=3.0 + trial.x[0])
+    both[0].refresh()
+    assert both[0].costs == both[1].costs == Study.open(tmp_path / "study.db").costs != (1.0, 10.0)
+
+
 def test_a_study_without_costs_can_be_made_and_opened(tmp_path):
     opt = make(tmp_path / "study.db", costs=[None, None])
     run(opt, 3)
