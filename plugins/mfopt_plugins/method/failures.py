@@ -9,6 +9,7 @@ Nothing is done before the first failure.
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Callable, Sequence
 from copy import deepcopy
 from functools import partial
@@ -67,7 +68,7 @@ class FailureModel:
             self._learnt = outcomes
             self._shape = learn(self._choose_outcomes(_LEARN), self._shape)
             self._condition()
-        elif self._seen == 0 or len(self._outcomes) > _GROWTH * _KEEP:
+        elif self._seen == 0 or len(self._outcomes) > _GROWTH * _KEEP or self._marks != self._mark_taken():
             self._condition()
         else:
             self._extend()
@@ -77,7 +78,7 @@ class FailureModel:
 
     def _condition(self) -> None:
         """The posterior of all outcomes, or of a choice of many."""
-        self._taken = self._counts()
+        self._take()
         self._settle(self._choose_outcomes(_KEEP), None)
 
     def _extend(self) -> None:
@@ -86,7 +87,7 @@ class FailureModel:
         fresh = [(u, k, True) for u, k in self._observations.failures()[failed:]]
         for k, known in enumerate(worked):
             fresh += [(u, k, False) for u in self._observations.worked(k)[0][known:]]
-        self._taken = self._counts()
+        self._take()
         if not fresh:
             return
         self._settle(self._outcomes.extend(fresh), self._sites.extend(len(fresh)))
@@ -205,6 +206,18 @@ class FailureModel:
         """Failures, and values by position."""
         return [self._observations.failed, *(len(self._observations.worked(k)[0]) for k in range(len(self._costs)))]
 
+    def _take(self) -> None:
+        """Note that the posterior is about to know all outcomes there are."""
+        self._taken = self._counts()
+        self._marks = self._mark_taken()
+
+    def _mark_taken(self) -> list[int]:
+        """Checksums of the outcomes that were taken, as they are now: values may become failures, and be taken back."""
+        failed, *worked = self._taken
+        failures = b"".join(u.tobytes() + k.to_bytes(4, "little") for u, k in self._observations.failures()[:failed])
+        rows = [self._observations.worked(k)[0][:known].tobytes() for k, known in enumerate(worked)]
+        return [zlib.crc32(part) for part in (failures, *rows)]
+
     def _choose_outcomes(self, most: int) -> Outcomes:
         """All outcomes; of many the last failures, and values evenly spread over the run."""
         failures = self._observations.failures()[-(most // 2) :]
@@ -259,4 +272,5 @@ class FailureModel:
                 raise ValueError(f"rows must be outcomes, got {n} of {self._observations.outcomes}")
             self._outcomes = Outcomes(u, np.array(k), np.array(failed, dtype=np.bool_))
             self._sites = Sites(precision, shift)
+            self._marks = self._mark_taken()
             self._believe(Crashes(self._outcomes, self._shape.theta, self._sites))

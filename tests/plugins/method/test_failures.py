@@ -151,3 +151,21 @@ def test_outcomes_told_later_are_conditioned_on_as_if_all_were_told_at_once(monk
     for k in (0, 1):
         assert failures.probability(fresh, k) == pytest.approx(whole.probability(fresh, k), abs=1e-9)
         assert failures.excess(fresh, [k]) == pytest.approx(whole.excess(fresh, [k]), abs=1e-9)
+
+
+def test_values_that_turn_out_to_be_failures_or_none_are_one_outcome_each():
+    """What lies far below the rest may be known late, and be taken back when more is known."""
+    points = uniform(40, 2)
+    values = [None, *np.sin(5.0 * points[:20, 0]), *[-1e4] * 4, None, -30.0, -200.0, -1e3, -3e3, 1.0, -5.0]
+    seen = Observations([0], Box([(0.0, 1.0)] * 2))
+    failures, turned, failed = FailureModel(seen, [1.0], 2), set(), 0
+    for u, y in zip(points, values, strict=False):
+        seen.add(u, 0, y)
+        seen.update_outliers()
+        turned.add(int(np.sign(seen.failed - failed - (y is None))))
+        failed = seen.failed
+        failures.update()
+        taken = failures._outcomes
+        assert sorted(map(tuple, taken.u[taken.failed])) == sorted(tuple(one) for one, _ in seen.failures())
+        assert sorted(map(tuple, taken.u[~taken.failed])) == sorted(map(tuple, seen.worked(0)[0]))
+    assert turned == {-1, 0, 1}
