@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 
 import mfopt_core
+from mfopt_plugins.surrogates.ar1 import AR1
 from mfopt_plugins.surrogates.groups import Groups
+from mfopt_plugins.surrogates.se import SE
 
 RNG = np.random.default_rng(0)
 U, Y = RNG.random((300, 3)), RNG.standard_normal(300)
@@ -93,3 +95,26 @@ def test_groups_that_do_not_fit_are_refused(sizes):
             U[:10] if sizes != [5, 5] else U[:11],
             Y[: 10 + (sizes == [5, 5])],
         )
+
+
+@pytest.mark.parametrize("kind", ["model", "coupled", "joint"])
+def test_a_model_that_has_other_rows_takes_those_of_the_state(kind):
+    """Two processes may have seen other values of the same points before one takes up the state of the other."""
+    rng = np.random.default_rng(3)
+    rows = [(rng.random((n, 2)), rng.standard_normal(n)) for n in (12, 6)][: 1 if kind == "model" else 2]
+
+    def make():
+        if kind == "model":
+            return SE(lengthscale=0.3, scale=1.0, mean=0.0).model(2, 1e-4)
+        return SE().coupled(2, [1e-4, 1e-4]) if kind == "coupled" else AR1().joint(2, [1e-4, 1e-4])
+
+    def posterior(model):
+        target = model if kind == "model" else model.models[-1]
+        return target.posterior(np.full((1, 2), 0.4))
+
+    told, knows = make(), make()
+    told.fit(*(rows[0] if kind == "model" else [rows]), rng)
+    state = told.state()
+    knows.restore(state, [(u, y[::-1]) for u, y in rows])
+    knows.restore(state, rows)
+    assert np.array_equal(posterior(knows), posterior(told))

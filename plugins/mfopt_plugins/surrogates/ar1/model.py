@@ -122,7 +122,7 @@ class JointGP:
         learnt, inverse = flag(given["learnt"]), maybe(array)(given["inverse"])
         if inverse is not None and inverse.ndim != 2:
             raise ValueError(f"inverse must be a matrix, got shape {inverse.shape}")
-        if not scales.is_same(self._scales):
+        if not (scales.is_same(self._scales) and all(map(is_start, self._rows, rows))):
             self._use(scales)
         self._learnt, self._inverse = learnt, inverse
         self._rows = [(np.array(u), np.array(y)) for u, y in rows]

@@ -237,7 +237,7 @@ class CoupledGP(Generic[Process]):
         inverse, signs = maybe(array)(given["inverse"]), array(given["signs"])
         if signs.shape != self._signs.shape or (inverse is not None and inverse.ndim != 2):
             raise ValueError(f"there must be {len(self._signs)} signs and a matrix, got other shapes")
-        if not hyper.is_same(self._process.hyper):
+        if not (hyper.is_same(self._process.hyper) and all(map(is_start, self._rows, rows))):
             self._process = CoupledProcess(self._make, hyper)
         self._learnt, self._searched = flag(given["learnt"]), count(given["searched"])
         self._inverse, self._signs = inverse, signs

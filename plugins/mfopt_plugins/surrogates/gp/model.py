@@ -111,7 +111,7 @@ class GPModel(Generic[Process]):
         if len(hyper.lengthscale) != size:
             raise ValueError(f"there must be {size} length-scales, got {len(hyper.lengthscale)}")
         self.learnt = None if learnt is None else Learnt(*learnt)
-        if not hyper.is_same(self._hyper):
+        if not (hyper.is_same(self._hyper) and self.begins(u, y)):
             self._hyper = hyper
             self._begin(u.shape[1])
         self._groups.rebuild(self.gp, given["groups"], u, y)
