@@ -13,7 +13,7 @@ of the process and c_k(u) the point that stands for (u, k).
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import accumulate, groupby, pairwise
 from typing import Any, Generic
 
@@ -62,16 +62,22 @@ class Groups:
         ends = self._ends[: self._ends.index(rows) + 1]
         return {"sizes": [high - low for low, high in pairwise(ends)], "jitter": self._jitter}
 
+    @staticmethod
+    def check(state: object, rows: int) -> tuple[list[int], float]:
+        """The sizes of the groups of so many rows, and the jitter, as a state has them."""
+        given = mapping(state, "sizes", "jitter")
+        sizes, jitter = many(count)(given["sizes"]), number(given["jitter"])
+        if sum(sizes) != rows or 0 in sizes:
+            raise ValueError(f"groups must have {rows} rows, got {sum(sizes)}")
+        return sizes, jitter
+
     def rebuild(self, gp: GaussianProcess, state: object, u: Array, y: Array, noises: Array | None = None) -> None:
         """Give the process, which has the groups so far, those rows in the groups of `state`; what is there may stay.
 
         A ValueError where that is not possible. u, y and noises are all rows; the leading ones are those that it has.
         """
-        given = mapping(state, "sizes", "jitter")
-        sizes, jitter = many(count)(given["sizes"]), number(given["jitter"])
+        sizes, jitter = self.check(state, len(y))
         ends = [0, *accumulate(sizes)]
-        if ends[-1] != len(y) or 0 in sizes:
-            raise ValueError(f"groups must have {len(y)} rows, got {ends[-1]}")
         kept = self._count_common(ends, jitter)
         gp.truncate(ends[kept])
         self.cut(ends[kept])
@@ -104,6 +110,7 @@ class LevelledProcess(ABC, Generic[Process]):
         self.gp = self._make()
         self._order: list[int] = []  # the fidelity of each row of the process
         self._groups = Groups()
+        self._waiting: tuple[Mapping[str, Any], Sequence[Rows]] | None = None  # what it is still to be rebuilt from
 
     @abstractmethod
     def _make(self) -> Process:
@@ -118,6 +125,9 @@ class LevelledProcess(ABC, Generic[Process]):
 
         If `whole`, also the rest of the group that the first of these belongs to: the process can then be made again.
         """
+        if self._waiting is not None and n >= len(self._waiting[1][k][1]):
+            return  # it is to have no more
+        self._stop_waiting()
         forgotten = np.flatnonzero(np.array(self._order, dtype=np.int64) == k)[n:]
         if len(forgotten):
             first = self._groups.start(int(forgotten[0])) if whole else int(forgotten[0])
@@ -130,6 +140,7 @@ class LevelledProcess(ABC, Generic[Process]):
 
         They are those of the last call, less those forgotten since, with others behind them.
         """
+        self._stop_waiting()
         for k, (u, y) in enumerate(rows):
             known = self._order.count(k)
             if known < len(y):
@@ -151,17 +162,17 @@ class LevelledProcess(ABC, Generic[Process]):
 
     def state(self) -> dict[str, Any] | None:
         """The fidelities of its rows, as runs, and their groups; None where these are not known."""
+        if self._waiting is not None:
+            return dict(self._waiting[0])
         groups = self._groups.state(len(self._order))
         runs = [[k, len(list(rows))] for k, rows in groupby(self._order)]
         return None if groups is None else {"order": runs, "groups": groups}
 
     def rebuild(self, state: object, rows: Sequence[Rows]) -> None:
         """Be as another process with these hyper-parameters was, which had such rows; some may be there already."""
-        given = mapping(state, "order", "groups")
+        self._waiting, given = None, _check(state, rows)
         runs = many(group(count, count))(given["order"])
         have = [sum(size for k, size in runs if k == j) for j in range(len(rows))]
-        if any(n > len(y) for n, (_, y) in zip(have, rows, strict=True)) or any(k >= len(rows) for k, _ in runs):
-            raise ValueError(f"a process must have rows that are there, got {have}")
         order = np.repeat([k for k, _ in runs], [size for _, size in runs]).astype(np.int64)
         parts = [self._convert(k, (u[:n], y[:n])) for k, (n, (u, y)) in enumerate(zip(have, rows, strict=True))]
         place = np.argsort(np.argsort(order, kind="stable"))  # of each row among all, sorted by fidelity
@@ -170,6 +181,17 @@ class LevelledProcess(ABC, Generic[Process]):
             self.gp, self._groups = self._make(), Groups()
         self._groups.rebuild(self.gp, given["groups"], points, values, noises)
         self._order = order.tolist()
+
+    def rebuild_later(self, state: object, rows: Sequence[Rows]) -> None:
+        """The same, when it is next asked to follow rows, or to forget some of these; until then it is not to be used.
+
+        To factorise thousands of rows takes a second.
+        """
+        self._waiting = _check(state, rows), list(rows)
+
+    def _stop_waiting(self) -> None:
+        if self._waiting is not None:
+            self.rebuild(*self._waiting)
 
     def _unit(self, k: int) -> tuple[float, float]:
         """What turns the process into values of fidelity k."""
@@ -180,3 +202,14 @@ class LevelledProcess(ABC, Generic[Process]):
         u, y = rows
         a, b = self.factors[k], self.shifts[k]
         return self.encode(u, k), (y - b) / a, np.full(len(y), self.noises[k] / a**2)
+
+
+def _check(state: object, rows: Sequence[Rows]) -> Mapping[str, Any]:
+    """The state of a process that had such rows; a ValueError for another, so far as it is seen without them."""
+    given = mapping(state, "order", "groups")
+    runs = many(group(count, count))(given["order"])
+    have = [sum(size for k, size in runs if k == j) for j in range(len(rows))]
+    if any(n > len(y) for n, (_, y) in zip(have, rows, strict=True)) or any(k >= len(rows) for k, _ in runs):
+        raise ValueError(f"a process must have rows that are there, got {have}")
+    Groups.check(given["groups"], sum(have))
+    return given

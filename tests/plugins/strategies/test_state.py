@@ -1,6 +1,7 @@
 """A strategy that was handed the state of another one goes on as that does, and is the same in every attribute."""
 
 import contextlib
+import copy
 import time
 import warnings
 
@@ -65,6 +66,16 @@ class Short(Trace):
         return super().ask(n)
 
 
+def complete(strategy):
+    """A copy whose process in doubt has the rows that wait for its first use."""
+    strategy = copy.deepcopy(strategy)
+    learning = getattr(getattr(strategy, "_models", None), "_learning", None)
+    doubted = getattr(getattr(learning, "joint", None), "_doubted", None)
+    if doubted is not None:
+        doubted.process._stop_waiting()
+    return strategy
+
+
 class Reopened(Short):
     """A run that goes on from the state of its strategy, again and again."""
 
@@ -76,7 +87,7 @@ class Reopened(Short):
             other = reopen(self.optimizer)
             if other is not None:
                 self.told += 1
-                found = differences(self.optimizer.strategy, other.strategy)
+                found = differences(complete(self.optimizer.strategy), complete(other.strategy))
                 assert found == [], "a state must hold all that asks change"
                 self.optimizer = other
         return trials

@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 import mfopt
 from mfopt.errors import InputError
 from mfopt.protocols import Query, Record
+from mfopt.run.plain import to_text
 from mfopt_plugins.strategies.mf_gp_ucb import MFGPUCB
-from mfopt_plugins.surrogates.coupled.model import CoupledGP
+from mfopt_plugins.surrogates.coupled.model import CoupledGP, CoupledProcess
 from mfopt_plugins.surrogates.given import Given
 from mfopt_plugins.surrogates.gp.python_process import PythonGP
 from mfopt_plugins.surrogates.matern import Matern
@@ -227,3 +228,29 @@ def test_mf_gp_ucb_couples_unless_it_is_told_not_to():
         {"mode": "theory", "zetas": [0.5], "xi": 1.0, "a": 1.0, "b": 1.0},
     ):
         assert strategy_of(**options).strategy._models.joint is None
+
+
+@pytest.mark.parametrize("left", [(20, 8), (12, 8), (20, 3), (0, 0)])
+def test_a_process_in_doubt_is_made_again_when_it_is_needed(left, monkeypatch):
+    """Whatever was added and forgotten meanwhile; a state told before is that of the process."""
+    rng = np.random.default_rng(2)
+    rows = [(rng.random((n, 2)), rng.standard_normal(n)) for n in (20, 8)]
+    live, restored = (SE().coupled(2, [None, None]) for _ in range(2))
+    live.fit(rows, rng)
+    live.doubt()
+    live.believe()
+    made, rebuild = [], CoupledProcess.rebuild
+    monkeypatch.setattr(CoupledProcess, "rebuild", lambda self, *given: made.append(self) or rebuild(self, *given))
+    restored.restore(live.state(), rows)
+    assert made == [restored._process]
+    assert to_text(restored.state()) == to_text(live.state())
+    for joint in (live, restored):
+        for k, n in enumerate(left):
+            joint.extend(k, np.full((2, 2), 0.3 + 0.1 * k), np.array([1.0, 2.0]))
+            joint.truncate(k, n)
+        joint.extend(0, np.full((1, 2), 0.7), np.array([-1.0]))
+        joint.doubt()
+    assert len(made) == 2
+    for one, other in zip(live.models, restored.models, strict=True):
+        assert np.array_equal(one.posterior(rows[0][0]), other.posterior(rows[0][0]))
+    assert to_text(restored.state()) == to_text(live.state())

@@ -248,7 +248,7 @@ class CoupledGP(Generic[Process]):
             doubted = mapping(given["doubted"], "hyper", "rows", "process")
             older = CoupledHyper.read(doubted["hyper"], self._dim, len(self._noises))
             self._doubted = Doubted(CoupledProcess(self._make, older), count(doubted["rows"]))
-            self._doubted.process.rebuild(doubted["process"], self._rows)
+            self._doubted.process.rebuild_later(doubted["process"], self._rows)  # the next asks may do without it
 
     def describe(self, k: int) -> Mapping[str, Any]:
         """Hyper-parameters in the unit of the target; `step` are the length-scales of the steps between fidelities.
