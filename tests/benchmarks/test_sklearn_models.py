@@ -29,7 +29,7 @@ def small(monkeypatch):
     monkeypatch.setattr(sklearn_models, "split", lambda case, seed: (X[:120], Y[:120], X[120:], Y[120:]))
 
 
-@pytest.mark.parametrize("method", ["mfopt", "random", "halving"])
+@pytest.mark.parametrize("method", ["mfopt", "no start", "random", "halving"])
 def test_a_method_is_bound_by_cpu_time_and_judged_on_test_data(method):
     sklearn_models.carry_out("small", method, 0, 0.05)  # imports
     began = time.process_time()
@@ -56,7 +56,9 @@ def test_equal_medians_count_and_rows_without_all_methods_are_left_out():
     scores["vectors"] = {method: [0.9 if method == "optuna" else 0.8] for method in sklearn_models.METHODS}
     scores["faces"] = {method: [] if method == "skopt" else [1.0] for method in sklearn_models.METHODS}
     table = sklearn_models.make_table(scores, 2.0, ["mfopt 1", "optuna 4"])
-    assert "in 1 of 2 rows" in table
+    scores["network"] = {m: [0.7 if m == "no start" else 0.6 if m == "mfopt" else 0.5] for m in sklearn_models.METHODS}
+    assert "mfopt in 1 of 2 rows, with start=False in 1." in table
+    assert "mfopt in 2 of 3 rows, with start=False in 2." in sklearn_models.make_table(scores, 2.0, [])
     assert table.count("**0.6000**") == len(sklearn_models.METHODS)
     assert "faces" not in table
     assert "mfopt 1, optuna 4." in table  # what the runs were made with, whatever is installed here
