@@ -176,9 +176,9 @@ def test_states_of_other_versions_are_not_used(path, asked, monkeypatch):
 
 
 def test_another_arithmetic_is_noticed(path, asked, monkeypatch):
-    from mfopt_plugins.strategies.base import cycle
+    from mfopt_plugins.strategies.base import parts
 
-    monkeypatch.setattr(cycle, "arithmetic", lambda: -1)
+    monkeypatch.setattr(parts, "arithmetic", lambda: -1)
     Study.open(path).ask()
     assert len(asked) > 5
 
