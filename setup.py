@@ -42,7 +42,7 @@ if sys.platform == "linux" and not debug:
 rows = (
     "mfopt_rows",
     {
-        "sources": ["mfopt_core/src/rows.c", "mfopt_core/src/crew.c"],
+        "sources": [f"mfopt_core/src/{name}.c" for name in ("rows", "columns", "crew")],
         "include_dirs": ["mfopt_core/src"],
         "macros": macros,
         "cflags": compile_args,
@@ -53,7 +53,9 @@ extensions = [
         f"mfopt_core.{name}",
         [f"mfopt_core/{name}.pyx"],
         include_dirs=["mfopt_core/src", numpy.get_include()],
-        depends=[f"mfopt_core/src/{name}" for name in ("rows.h", "rows.c", "crew.h", "crew.c")],
+        depends=[
+            f"mfopt_core/src/{name}" for name in ("rows.h", "dispatch.h", "rows.c", "columns.c", "crew.h", "crew.c")
+        ],
         define_macros=macros,
         extra_compile_args=compile_args,
         extra_link_args=link_args,

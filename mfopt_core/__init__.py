@@ -34,6 +34,7 @@ What these stand on:
     _arrays.pyx      checks and conversions of what comes in
     _blas.pxd        BLAS and LAPACK with their formulas
     src/rows.c       exp, kernels, dot products and one-vector triangular solves, vectorised C
+    src/columns.c    triangular solves of columns that grow by rows
 """
 
 from mfopt_core._ascent import Ascent

@@ -39,6 +39,7 @@ cdef class Factor:
     cdef void truncate(self, Py_ssize_t n) noexcept nogil
     cdef void forward(self, Py_ssize_t q, double *v, Py_ssize_t ld) noexcept nogil
     cdef void backward(self, Py_ssize_t q, double *v, Py_ssize_t ld) noexcept nogil
-    cdef double substitute(self, Py_ssize_t i, double value, double **pieces, Py_ssize_t j) noexcept nogil
-    cdef void substitute_all(self, Py_ssize_t i, Py_ssize_t q, double *values, double **pieces) noexcept nogil
+    cdef void substitute(
+        self, Py_ssize_t first, Py_ssize_t q, const Py_ssize_t *index, double **pieces
+    ) noexcept nogil
     cdef void copy_to(self, double *dense, Py_ssize_t ld) noexcept nogil

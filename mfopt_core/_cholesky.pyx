@@ -23,7 +23,7 @@ from mfopt_core._crew cimport count_workers, mf_run
 from mfopt_core._memory cimport allocate, release, resize
 from mfopt_core._rows cimport (
     MF_FEW, MF_GROUP, mf_backward, mf_backward_few, mf_check, mf_dot, mf_forward, mf_forward_few, mf_forward_rows,
-    mf_rows_dot,
+    mf_substitute,
 )
 
 cdef struct Column:  # X_c of the block rows from `below` on, of rows up to `end`
@@ -230,28 +230,15 @@ cdef class Factor:
             trsm_lower_transposed(m, q, block + b * BLOCK, (b + 1) * BLOCK, v + b * BLOCK * ld, ld)
             gemm_tn(b * BLOCK, q, m, block, (b + 1) * BLOCK, v + b * BLOCK * ld, ld, v, ld)
 
-    cdef double substitute(self, Py_ssize_t i, double value, double **pieces, Py_ssize_t j) noexcept nogil:
-        """Entry i of v = L⁻¹ r from value = r_i and the entries before it: (r_i − Σ_{p<i} L_ip v_p)/L_ii.
+    cdef void substitute(
+        self, Py_ssize_t first, Py_ssize_t q, const Py_ssize_t *index, double **pieces
+    ) noexcept nogil:
+        """Entries `first` .. n − 1 of V ← L⁻¹ V, from those before, for the q columns of these numbers.
 
-        The columns lie in pieces of BLOCK entries, side by side: v_p of column j is pieces[p // BLOCK][j·BLOCK + p %
-        BLOCK].
+        They lie in pieces of BLOCK entries, side by side: entry p of column j is pieces[p // BLOCK][j·BLOCK + p %
+        BLOCK]. A column that grows by rows is to the bit one that is solved for at once, alone or with others.
         """
-        cdef Py_ssize_t c, last = i // BLOCK
-        cdef double *lrow = self.row(i)
-        for c in range(last):
-            value -= mf_dot(BLOCK, lrow + c * BLOCK, pieces[c] + j * BLOCK)
-        value -= mf_dot(i - last * BLOCK, lrow + last * BLOCK, pieces[last] + j * BLOCK)
-        return value * self.rdiag[i]
-
-    cdef void substitute_all(self, Py_ssize_t i, Py_ssize_t q, double *values, double **pieces) noexcept nogil:
-        """Entry i of columns 0 .. q − 1, from values[j] = r_i of column j, which becomes that entry."""
-        cdef Py_ssize_t c, j, last = i // BLOCK
-        cdef double *lrow = self.row(i)
-        for c in range(last):
-            mf_rows_dot(q, BLOCK, pieces[c], BLOCK, lrow + c * BLOCK, values)
-        mf_rows_dot(q, i - last * BLOCK, pieces[last], BLOCK, lrow + last * BLOCK, values)
-        for j in range(q):
-            values[j] *= self.rdiag[i]
+        mf_substitute(first, self.n, BLOCK, self.rows, self.rdiag, q, index, pieces)
 
     cdef void copy_to(self, double *dense, Py_ssize_t ld) noexcept nogil:
         """L as a row-major (n, n) array; zeros above the diagonal."""

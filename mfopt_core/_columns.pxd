@@ -3,6 +3,11 @@ cimport cython
 from mfopt_core._cholesky cimport BLOCK
 
 
+cdef void sum_up(
+    Py_ssize_t first, Py_ssize_t end, double **v, Py_ssize_t j, const double *z, double *dot, double *square
+) noexcept nogil
+
+
 @cython.final
 cdef class Columns:
     cdef Py_ssize_t capacity  # columns that there may be
@@ -16,9 +21,6 @@ cdef class Columns:
     cdef int reserve(self, Py_ssize_t n) except -1
     cdef void clear(self, Py_ssize_t first, Py_ssize_t end) noexcept nogil
     cdef void add_rows(self, Py_ssize_t j, Py_ssize_t first, Py_ssize_t end, const double *z) noexcept nogil
-    cdef void add_row_to_all(
-        self, Py_ssize_t i, Py_ssize_t count, const double *values, const double *z
-    ) noexcept nogil
     cdef void forget(self, Py_ssize_t count, Py_ssize_t kept, const double *z) noexcept nogil
 
     cdef inline void put(self, Py_ssize_t i, Py_ssize_t j, double value) noexcept nogil:

@@ -14,6 +14,21 @@ from mfopt_core._memory cimport allocate, release, resize
 from mfopt_core._rows cimport mf_check
 
 
+cdef void sum_up(
+    Py_ssize_t first, Py_ssize_t end, double **v, Py_ssize_t j, const double *z, double *dot, double *square
+) noexcept nogil:
+    """Add rows first .. end − 1 of column j of v to its sums.
+
+    Always one by one and in order, so that the sums have the same bits whichever way they came about.
+    """
+    cdef double entry
+    cdef Py_ssize_t i
+    for i in range(first, end):
+        entry = v[i // BLOCK][j * BLOCK + i % BLOCK]
+        dot[0] += entry * z[i]
+        square[0] += entry * entry
+
+
 @cython.final
 cdef class Columns:
     """Up to `capacity` columns. A C-level object: errors of use are the caller's."""
@@ -54,29 +69,13 @@ cdef class Columns:
             self.dot[j] = self.square[j] = 0.0
 
     cdef void add_rows(self, Py_ssize_t j, Py_ssize_t first, Py_ssize_t end, const double *z) noexcept nogil:
-        """Add rows first .. end − 1 of column j to its sums, which start anew at first = 0: it is stored up to there.
-
-        Always one by one and in order, so that the sums have the same bits whichever way they came about.
-        """
-        cdef double v, dot = self.dot[j] if first else 0.0, square = self.square[j] if first else 0.0
-        cdef Py_ssize_t i
+        """Add rows first .. end − 1 of column j, stored up to there, to its sums, which start anew at first = 0."""
+        cdef double dot = self.dot[j] if first else 0.0, square = self.square[j] if first else 0.0
         mf_check(0 <= j and j < self.capacity and end <= self.chunks * BLOCK)
-        for i in range(first, end):
-            v = self.v[i // BLOCK][j * BLOCK + i % BLOCK]
-            dot += v * z[i]
-            square += v * v
+        sum_up(first, end, self.v, j, z, &dot, &square)
         self.dot[j] = dot
         self.square[j] = square
         self.stored[j] = self.summed[j] = end
-
-    cdef void add_row_to_all(
-        self, Py_ssize_t i, Py_ssize_t count, const double *values, const double *z
-    ) noexcept nogil:
-        """Store values[j] as row i of columns 0 .. count − 1, which have the rows before, and add it to their sums."""
-        cdef Py_ssize_t j
-        for j in range(count):
-            self.put(i, j, values[j])
-            self.add_rows(j, i, i + 1, z)
 
     cdef void forget(self, Py_ssize_t count, Py_ssize_t kept, const double *z) noexcept nogil:
         """Drop all rows but the first `kept` of columns 0 .. count − 1."""

@@ -13,13 +13,13 @@ cdef extern from "rows.h" nogil:
     void mf_weighted_sq(Py_ssize_t d, Py_ssize_t n, const double *soa, Py_ssize_t ld, const double *z,
                         const double *w, const double *g, double *out) noexcept
     double mf_dot(Py_ssize_t n, const double *a, const double *b) noexcept
-    void mf_rows_dot(Py_ssize_t m, Py_ssize_t n, const double *a, Py_ssize_t ld, const double *b,
-                     double *acc) noexcept
     void mf_accumulate(Py_ssize_t n, double c, const double *v, double *dot, double *square) noexcept
     void mf_forward(Py_ssize_t first, Py_ssize_t n, Py_ssize_t block, double **rows, const double *rdiag,
                     double *v) noexcept
     void mf_forward_rows(Py_ssize_t n, Py_ssize_t block, double **rows, const double *rdiag, Py_ssize_t m, double *v,
                          Py_ssize_t ldv) noexcept
+    void mf_substitute(Py_ssize_t first, Py_ssize_t n, Py_ssize_t block, double **rows, const double *rdiag,
+                       Py_ssize_t q, const Py_ssize_t *index, double **pieces) noexcept
     void mf_backward(Py_ssize_t n, Py_ssize_t block, double **rows, const double *rdiag, double *v) noexcept
 
     void mf_forward_few(Py_ssize_t n, Py_ssize_t block, double **rows, const double *rdiag, double *v) noexcept

@@ -59,7 +59,7 @@ cdef class Tracked:
             tracker.sync()
             tracker.open_desks(&desks, tracker.count, scratch)
             with nogil:
-                tracker.refresh_all(&desks)
+                tracker.refresh_some(tracker.count, NULL, &desks)
                 for j in range(tracker.count):
                     mu[j] = tracker.process.mean_of(tracker.columns.dot[j])
                     sigma2[j] = tracker.process.variance_of(tracker.columns.square[j])

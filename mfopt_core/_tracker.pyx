@@ -4,9 +4,12 @@ For point j the column v_j = L⁻¹ r(x_j) is stored, with the sums Σ v_i z_i a
 mfopt_core._process). A row appended to the GP adds one number to v_j: v_n = (r_n − l·v_j)/L_nn, O(n) a point instead of
 the O(n²) of a solve. A row forgotten by truncate is dropped from the sums.
 
-Layout. Columns and sums lie in a Columns (mfopt_core._columns). Points are kept twice, as rows (capacity, dims) and as
-`dims` arrays of coordinates, each `capacity` long. Coordinates that are the same for all of them, such as those that
-tell the fidelity, are kept once: the tail. Ids of rows, copied from the process, tell which of them are still there.
+The last bits of a column and of its sums depend on its point and on the rows alone, not on when the point was first
+looked at, nor on the points that were looked at with it: a copy that remembers nothing goes on to the bit.
+
+Layout. Columns and sums lie in a Columns (mfopt_core._columns). Points are rows (capacity, dims). Coordinates that are
+the same for all of them, such as those that tell the fidelity, are kept once: the tail. Ids of rows, copied from the
+process, tell which of them are still there.
 
 Threads. Points do not depend on each other: where the process may use several threads they share the points out, in
 chunks whose size does not depend on how many there are.
@@ -23,17 +26,16 @@ cimport cython
 cimport numpy as cnp
 from libc.math cimport fabs, sqrt
 from libc.stdint cimport uint64_t
-from libc.string cimport memcpy, memset
+from libc.string cimport memcpy
 
-from mfopt_core._arrays cimport as_matrix, copy_indices, copy_vector, data, new_matrix, new_vector, to_soa
-from mfopt_core._cholesky cimport BLOCK
-from mfopt_core._columns cimport Columns
-from mfopt_core._crew cimport count_workers, mf_run
+from mfopt_core._arrays cimport as_matrix, copy_indices, copy_vector, data, new_matrix, new_vector
+from mfopt_core._cholesky cimport BLOCK, count_blocks
+from mfopt_core._columns cimport Columns, sum_up
+from mfopt_core._crew cimport count_workers, mf_run, mf_task
 from mfopt_core._gp cimport GP
 from mfopt_core._memory cimport Scratch, allocate, release, resize
 from mfopt_core._posterior cimport CHUNK
-from mfopt_core._process cimport Points
-from mfopt_core._rows cimport mf_accumulate, mf_all_finite, mf_check
+from mfopt_core._rows cimport mf_all_finite, mf_check
 
 import numpy as np
 
@@ -49,25 +51,26 @@ cdef void refresh_task(void *context, Py_ssize_t k, int worker) noexcept nogil:
     """Some of the listed points: those that have rows one by one, then chunks of new ones."""
     cdef Round *these = <Round *>context
     cdef Desks *desks = these.desks
-    cdef Py_ssize_t n = (<Tracker>these.tracker).process.n(), olds = (these.old + SOME - 1) // SOME, i, first
-    cdef double *column = desks.column + worker * (n + (<Tracker>these.tracker).process.d())
+    cdef Py_ssize_t olds = (these.old + SOME - 1) // SOME, i, first
+    cdef double *column = desks.column + worker * desks.width
     if k < olds:
         for i in range(k * SOME, min(these.old, (k + 1) * SOME)):
-            (<Tracker>these.tracker).refresh_at(desks.listed[i], column, column + n)
+            (<Tracker>these.tracker).refresh_at(desks.listed[i], column)
     else:
         first = (k - olds) * CHUNK
         (<Tracker>these.tracker).solve_new(
-            min(these.new - first, <Py_ssize_t>CHUNK), desks.listed + these.old + first,
-            desks.v + worker * n * desks.chunk, desks.soa + worker * (<Tracker>these.tracker).dims * desks.chunk
+            min(these.new - first, <Py_ssize_t>CHUNK), desks.listed + these.old + first, column
         )
 
 
-cdef void solve_task(void *context, Py_ssize_t k, int worker) noexcept nogil:
-    """A chunk of all points from the first on."""
+cdef void sum_task(void *context, Py_ssize_t k, int worker) noexcept nogil:
+    """The sums of a chunk of the listed points, all of them new."""
     cdef Round *these = <Round *>context
-    (<Tracker>these.tracker).solve_chunk(
-        these.first + k * CHUNK, these.store,
-        these.desks.v + worker * (<Tracker>these.tracker).process.n() * these.desks.chunk
+    cdef Desks *desks = these.desks
+    cdef Py_ssize_t blocks = count_blocks((<Tracker>these.tracker).process.n())
+    (<Tracker>these.tracker).sum_new(
+        min(these.new - k * CHUNK, <Py_ssize_t>CHUNK), desks.listed + k * CHUNK, desks.column + worker * desks.width,
+        desks.v + worker * blocks * BLOCK * desks.chunk, desks.pieces + worker * blocks
     )
 
 
@@ -77,7 +80,6 @@ cdef class Tracker:
 
     def __dealloc__(self):
         release(self.points)
-        release(self.soa)
         release(self.whole)
         release(self.ids)
         release(self.suffix)
@@ -91,7 +93,6 @@ cdef class Tracker:
         self.capacity = capacity
         self.dims = dims
         self.points = <double *>allocate(capacity * dims, sizeof(double))
-        self.soa = <double *>allocate(capacity * dims, sizeof(double))
         self.whole = <double *>allocate(dims + width, sizeof(double))
         memcpy(self.whole + dims, data(tail), width * sizeof(double))
         self.columns = Columns(capacity)
@@ -111,7 +112,6 @@ cdef class Tracker:
         memcpy(added, x, q * self.dims * sizeof(double))
         if not mf_all_finite(q * self.dims, added):
             raise ValueError("x must stay as it is while it is added, got numbers that are no longer finite")
-        to_soa(q, self.dims, added, self.soa + first, self.capacity)
         self.columns.clear(first, first + q)
         self.count += q
         with nogil:
@@ -122,7 +122,6 @@ cdef class Tracker:
         """Let x (dims,) be point j, of those that are there or the next; nothing is known of it yet."""
         mf_check(0 <= j and j <= self.count and j < self.capacity)
         memcpy(self.points + j * self.dims, x, self.dims * sizeof(double))
-        to_soa(1, self.dims, x, self.soa + j, self.capacity)
         self.columns.clear(j, j + 1)
         if j == self.count:
             self.count += 1
@@ -158,7 +157,7 @@ cdef class Tracker:
             return 0
         self.columns.reserve(n)
         self.suffix = <double *>resize(self.suffix, n + 1, sizeof(double))
-        self.buffer = <double *>resize(self.buffer, max(n, self.capacity), sizeof(double))
+        self.buffer = <double *>resize(self.buffer, n + self.process.d(), sizeof(double))
         self.ids = <uint64_t *>resize(self.ids, n, sizeof(uint64_t))  # last: until then `synced` of them are needed
         with nogil:
             if kept < self.synced:
@@ -172,131 +171,113 @@ cdef class Tracker:
 
     cdef int open_desks(self, Desks *desks, Py_ssize_t q, Scratch scratch) except -1:
         """Memory to make q points current."""
-        cdef Py_ssize_t n = self.process.n()
+        cdef Py_ssize_t n = self.process.n(), blocks = count_blocks(n)
         desks.workers = count_workers(self.process.threads, (q + SOME - 1) // SOME, <double>q * n * n)
         desks.chunk = q if q < CHUNK else CHUNK
-        desks.v = scratch.numbers(desks.workers * n * desks.chunk)
-        desks.soa = scratch.numbers(desks.workers * self.dims * desks.chunk)
-        desks.column = scratch.numbers(desks.workers * (n + self.process.d()))
+        desks.width = n + self.process.d()
+        desks.v = scratch.numbers(desks.workers * blocks * BLOCK * desks.chunk)
+        desks.pieces = <double **>scratch.pointers(desks.workers * blocks)
+        desks.column = scratch.numbers(desks.workers * desks.width)
         desks.listed = scratch.indices(q)
         return 0
 
     cdef void refresh(self, Py_ssize_t j) noexcept nogil:
         """Make point j current: O(n) a missing row."""
-        self.refresh_at(j, self.buffer, self.whole)
+        cdef Py_ssize_t width = self.process.d() - self.dims
+        memcpy(self.buffer + self.process.n() + self.dims, self.whole + self.dims, width * sizeof(double))
+        self.refresh_at(j, self.buffer)
 
-    cdef void refresh_at(self, Py_ssize_t j, double *column, double *whole) noexcept nogil:
-        """The same with room for a column, (n,), and for a point, (d,)."""
-        cdef Py_ssize_t n = self.process.n(), first = self.columns.stored[j], i
+    cdef void refresh_at(self, Py_ssize_t j, double *column) noexcept nogil:
+        """The same with room for a column and for a point, (n + d,), the tail of which is there."""
+        cdef Py_ssize_t n = self.process.n(), first = self.columns.stored[j]
         if self.columns.summed[j] == n:
             return
-        memcpy(whole, self.points + j * self.dims, self.dims * sizeof(double))
-        self.process.covary_point(whole, first, n, column)
-        if first == 0:
-            self.process.factor.forward(1, column, 1)
-        for i in range(first, n):
-            if first > 0:
-                column[i] = self.process.factor.substitute(i, column[i], self.columns.v, j)
-            self.columns.put(i, j, column[i])
+        self._covary(j, first, column, self.columns.v, j)
+        self.process.factor.substitute(first, 1, &j, self.columns.v)
         self.columns.add_rows(j, first, n, self.process.residuals())
 
+    cdef void _covary(
+        self, Py_ssize_t j, Py_ssize_t first, double *column, double **v, Py_ssize_t k
+    ) noexcept nogil:
+        """r of point j, from row `first` on, into column k of v; always of one point at a time, for the same bits."""
+        cdef Py_ssize_t n = self.process.n(), i
+        memcpy(column + n, self.points + j * self.dims, self.dims * sizeof(double))
+        self.process.covary_point(column + n, first, n, column)
+        for i in range(first, n):
+            v[i // BLOCK][k * BLOCK + i % BLOCK] = column[i]
+
     cdef void refresh_some(self, Py_ssize_t q, const Py_ssize_t *index, Desks *desks) noexcept nogil:
-        """Make these points current, new ones by batched solves; the desks were opened for q."""
-        cdef Py_ssize_t k, j, tasks, width = self.process.d() - self.dims
-        cdef Round these = Round(<void *>self, desks, 0, True, 0, 0)
-        cdef int worker
+        """Make these q points current, the first q where index is NULL; the desks were opened for as many."""
+        cdef Py_ssize_t k, j, tasks
+        cdef Round these = Round(<void *>self, desks, 0, 0)
         for k in range(q):
-            j = index[k]
+            j = index[k] if index != NULL else k
             if self.columns.stored[j] > 0 and 0 <= self.columns.summed[j] < self.process.n():
                 self.columns.summed[j] = -1  # until it is current: a point that comes twice is listed once
                 desks.listed[these.old] = j
                 these.old += 1
         for k in range(q):
-            j = index[k]
-            if self.columns.stored[j] == 0 and self.columns.summed[j] >= 0:
+            j = index[k] if index != NULL else k
+            if self.columns.stored[j] == 0 and 0 <= self.columns.summed[j] < self.process.n():
                 self.columns.summed[j] = -1
                 desks.listed[these.old + these.new] = j
                 these.new += 1
-        for worker in range(desks.workers):
+        tasks = (these.old + SOME - 1) // SOME + (these.new + CHUNK - 1) // CHUNK
+        self._share_out(tasks, refresh_task, &these)
+
+    cdef void _share_out(self, Py_ssize_t tasks, mf_task task, Round *these) noexcept nogil:
+        """Let the workers do these tasks, each with the tail at its desk."""
+        cdef Py_ssize_t width = self.process.d() - self.dims
+        cdef int worker
+        for worker in range(these.desks.workers):
             memcpy(
-                desks.column + (worker + 1) * (self.process.n() + self.process.d()) - width, self.whole + self.dims,
+                these.desks.column + (worker + 1) * these.desks.width - width, self.whole + self.dims,
                 width * sizeof(double)
             )
-        tasks = (these.old + SOME - 1) // SOME + (these.new + CHUNK - 1) // CHUNK
-        mf_run(desks.workers, tasks, refresh_task, &these)
+        mf_run(these.desks.workers, tasks, task, these)
 
-    cdef void solve_new(self, Py_ssize_t q, const Py_ssize_t *index, double *work, double *soa) noexcept nogil:
+    cdef void solve_new(self, Py_ssize_t q, const Py_ssize_t *index, double *column) noexcept nogil:
         """Columns and sums of up to CHUNK points of which nothing is stored."""
-        cdef Py_ssize_t k, i, n = self.process.n()
-        cdef Points points = Points(q, self.dims, soa, q, 1, self.whole + self.dims)
+        cdef Py_ssize_t k
         for k in range(q):
-            to_soa(1, self.dims, self.points + index[k] * self.dims, soa + k, q)
-        self.process.solve(&points, work)
+            self._covary(index[k], 0, column, self.columns.v, index[k])
+        self.process.factor.substitute(0, q, index, self.columns.v)
         for k in range(q):
-            for i in range(n):
-                self.columns.put(i, index[k], work[i * q + k])
-            self.columns.add_rows(index[k], 0, n, self.process.residuals())
+            self.columns.add_rows(index[k], 0, self.process.n(), self.process.residuals())
 
-    cdef void refresh_all(self, Desks *desks) noexcept nogil:
-        """Make every point current; the desks were opened for their number."""
-        cdef Py_ssize_t n = self.process.n(), least = n, most = 0, stale = 0, j, i
-        for j in range(self.count):
-            least = min(least, self.columns.stored[j])
-            most = max(most, self.columns.stored[j])
-            stale += self.columns.summed[j] != n
-        if stale == 0:
-            return
-        if least == most and n - least <= 8 + n // 16:
-            for i in range(least, n):  # streaming V once per row beats a fresh solve only while few rows are missing
-                self._add_row(i)
-        elif least == most:
-            self._solve(0, True, desks)
-        else:
-            for j in range(self.count):
-                self.refresh(j)
-
-    cdef Points _slice(self, Py_ssize_t first, Py_ssize_t count) noexcept nogil:
-        """Points first .. first + count − 1."""
-        return Points(count, self.dims, self.soa + first, self.capacity, 1, self.whole + self.dims)
-
-    cdef void _add_row(self, Py_ssize_t i) noexcept nogil:
-        """Row i of V for all points, which have rows 0 .. i − 1."""
-        cdef double *values = self.buffer
-        cdef Points points = self._slice(0, self.count)
-        self.process.covary_row(i, &points, values)
-        self.process.factor.substitute_all(i, self.count, values, self.columns.v)
-        self.columns.add_row_to_all(i, self.count, values, self.process.residuals())
+    cdef void sum_new(
+        self, Py_ssize_t q, const Py_ssize_t *index, double *column, double *v, double **pieces
+    ) noexcept nogil:
+        """Their sums alone; the columns are forgotten with v, (blocks, q, BLOCK)."""
+        cdef Py_ssize_t n = self.process.n(), b, k
+        cdef Py_ssize_t places[CHUNK]
+        for b in range(count_blocks(n)):
+            pieces[b] = v + b * q * BLOCK
+        for k in range(q):
+            places[k] = k
+            self._covary(index[k], 0, column, pieces, k)
+        self.process.factor.substitute(0, q, places, pieces)
+        for k in range(q):
+            self.columns.clear(index[k], index[k] + 1)
+            sum_up(
+                0, n, pieces, k, self.process.residuals(), self.columns.dot + index[k], self.columns.square + index[k]
+            )
+            self.columns.summed[index[k]] = n
 
     cdef void _solve(self, Py_ssize_t first, bint store, Desks *desks) noexcept nogil:
         """Sums, and with `store` also V, of the points from `first` by batched solves."""
-        cdef Round these = Round(<void *>self, desks, first, store, 0, 0)
-        mf_run(desks.workers, (self.count - first + CHUNK - 1) // CHUNK, solve_task, &these)
-
-    cdef void solve_chunk(self, Py_ssize_t j, bint store, double *work) noexcept nogil:
-        """The same for up to CHUNK of them from j on; work holds n numbers for each."""
-        cdef const double *z = self.process.residuals()
-        cdef Py_ssize_t n = self.process.n(), k, i, m = self.count - j if self.count - j < CHUNK else CHUNK
-        cdef Points points = self._slice(j, m)
-        self.process.solve(&points, work)
-        if store:
-            for k in range(m):
-                for i in range(n):
-                    self.columns.put(i, j + k, work[i * m + k])
-                self.columns.add_rows(j + k, 0, n, z)
-            return
-        memset(self.columns.dot + j, 0, m * sizeof(double))
-        memset(self.columns.square + j, 0, m * sizeof(double))
-        for i in range(n):
-            mf_accumulate(m, z[i], work + i * m, self.columns.dot + j, self.columns.square + j)
-        for k in range(m):
-            self.columns.summed[j + k] = n
+        cdef Py_ssize_t j, count = self.count - first
+        cdef Round these = Round(<void *>self, desks, 0, count)
+        for j in range(count):
+            desks.listed[j] = first + j
+        self._share_out((count + CHUNK - 1) // CHUNK, refresh_task if store else sum_task, &these)
 
     # -- pickling --------------------------------------------------------------------------------------------
 
     cdef tuple copy_columns(self):
         """Points, rows stored and summed for each, their sums, and V (rows, count).
 
-        V is not solved for again: its last bits depend on how its rows came about.
+        V is not solved for again: that would take O(n²) a point.
         """
         cdef cnp.ndarray points, stored, summed, dot, square, v
         cdef Py_ssize_t i, j, rows = 0

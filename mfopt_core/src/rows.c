@@ -1,25 +1,10 @@
 #include "rows.h"
 
+#include "dispatch.h"
+
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
-
-/* One function, several instruction sets, chosen when the library is loaded (x86-64 with glibc's ifunc). Elsewhere,
- * or with MFOPT_PLAIN_C, the same source is compiled once for the baseline of the machine. */
-#if !defined(MFOPT_PLAIN_C) && defined(__x86_64__) && defined(__gnu_linux__) && defined(__GLIBC__) \
-    && defined(__GNUC__) && !defined(__clang__) && __GNUC__ >= 12
-#define DISPATCH __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
-#define BUILD "x86-64 dispatch"
-#else
-#define DISPATCH
-#define BUILD "plain C"
-#endif
-
-#if defined(__GNUC__)
-#define INLINE static inline __attribute__((always_inline))
-#else
-#define INLINE static inline
-#endif
 
 /* GROUP rows of L are solved together, so that GROUP independent sums hide the latency of an addition. */
 #define GROUP MF_GROUP
@@ -227,13 +212,6 @@ INLINE double dot(ptrdiff_t n, const double *restrict a, const double *restrict 
 
 DISPATCH
 double mf_dot(ptrdiff_t n, const double *a, const double *b) { return dot(n, a, b); }
-
-DISPATCH
-void mf_rows_dot(ptrdiff_t m, ptrdiff_t n, const double *a, ptrdiff_t ld, const double *b, double *acc)
-{
-    for (ptrdiff_t j = 0; j < m; j++)
-        acc[j] -= dot(n, a + j * ld, b);
-}
 
 DISPATCH
 void mf_accumulate(ptrdiff_t n, double c, const double *restrict v, double *restrict sum, double *restrict square)

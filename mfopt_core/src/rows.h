@@ -53,9 +53,6 @@ void mf_weighted_sq(ptrdiff_t d, ptrdiff_t n, const double *soa, ptrdiff_t ld, c
 /* sum_i a[i] b[i] */
 double mf_dot(ptrdiff_t n, const double *a, const double *b);
 
-/* acc[j] -= sum_i a[j * ld + i] b[i] for j < m */
-void mf_rows_dot(ptrdiff_t m, ptrdiff_t n, const double *a, ptrdiff_t ld, const double *b, double *acc);
-
 /* dot[j] += c v[j]; square[j] += v[j]^2: one more row of the posterior's sums. */
 void mf_accumulate(ptrdiff_t n, double c, const double *v, double *dot, double *square);
 
@@ -66,6 +63,12 @@ void mf_forward(ptrdiff_t first, ptrdiff_t n, ptrdiff_t block, double *const *ro
 /* The first n entries, a multiple of MF_GROUP, for m right-hand sides v + j * ldv: L is read once for all of them. */
 void mf_forward_rows(ptrdiff_t n, ptrdiff_t block, double *const *rows, const double *rdiag, ptrdiff_t m, double *v,
                      ptrdiff_t ldv);
+
+/* Entries first .. n - 1 of v <- L^-1 v, from those before, for the q columns of these numbers: entry p of column j is
+ * pieces[p / block][j * block + p % block], and block is a multiple of MF_GROUP. The order of the sum of an entry, and
+ * so its last bits, do not depend on `first`, n or q. */
+void mf_substitute(ptrdiff_t first, ptrdiff_t n, ptrdiff_t block, double *const *rows, const double *rdiag,
+                   ptrdiff_t q, const ptrdiff_t *index, double *const *pieces);
 
 /* v <- L^-T v, n rows of L. */
 void mf_backward(ptrdiff_t n, ptrdiff_t block, double *const *rows, const double *rdiag, double *v);

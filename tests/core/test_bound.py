@@ -98,6 +98,25 @@ def test_remembered_bounds_are_the_bounds_whatever_happened_to_the_process(actio
             np.testing.assert_allclose(bound.recurring(x), bound(x), rtol=1e-8, atol=1e-8)
 
 
+@pytest.mark.parametrize(("kernel", "nu"), KERNELS)
+def test_the_bits_of_what_is_remembered_do_not_depend_on_when_a_point_was_first_looked_at(kernel, nu):
+    """A study that is reopened remembers nothing, and goes on as one that was not."""
+    rng, gp = np.random.default_rng(0), coupled(20, kernel, nu)
+    bound, points = Bound(levels_of(gp), BETA, ZETAS), rng.random((60, 2))
+    for size in rng.integers(1, 40, 8):
+        x = np.hstack([rng.random((size, 2)), np.array(TAILS)[rng.integers(0, 3, size)]])
+        gp.extend(x, rng.standard_normal(size), np.full(size, 1e-3))
+        bound.recurring(points[rng.permutation(60)[: rng.integers(1, 30)]])
+        gp.extend(x[:3] + 0.01, [1.0, 2.0, 3.0][: len(x)], np.full(len(x[:3]), 1e-3))  # as values that are awaited
+        bound.recurring(points[rng.permutation(60)[: rng.integers(1, 30)]])
+        gp.truncate(gp.n - len(x[:3]))
+    assert gp.n > 128  # more than a block
+    expected = bound.recurring(points)
+    np.testing.assert_array_equal(Bound(levels_of(gp), BETA, ZETAS).recurring(points), expected)
+    alone = [Bound(levels_of(gp), BETA, ZETAS).recurring(point[None])[0] for point in points]
+    np.testing.assert_array_equal(alone, expected)
+
+
 def test_points_that_were_not_used_for_longest_make_way_and_come_back_as_they_were():
     gp = coupled(20)
     level = levels_of(gp)[2]

@@ -181,6 +181,27 @@ def test_the_improvement_is_the_best_of_all_levels(best, left_out):
         np.testing.assert_array_equal(improvement(u[:3]), pickle.loads(pickle.dumps(improvement))(u[:3]))
 
 
+def test_the_bits_of_an_improvement_do_not_depend_on_when_a_point_was_first_looked_at():
+    """A study that is reopened remembers nothing, and goes on as one that was not."""
+    (x, y), u = rows(150), np.random.default_rng(1).random((60, D))
+    gp = GP.mixed(mixture("matern52"))
+
+    def make():
+        levels = [Level(gp, [k], FACTORS[k], SHIFTS[k]) for k in range(3)]
+        return Improvement(levels, 1.0, 0.7, NOISES, [2.0, 1.0, 0.0], 20.0)
+
+    improvement = make()
+    for n in (20, 24, 21, 90, 150):
+        if n < gp.n:
+            gp.truncate(n)
+        else:
+            gp.extend(x[gp.n : n], y[gp.n : n], np.full(n - gp.n, 1e-6))
+        improvement.recurring(u[n % 20 :: 3])
+    expected = improvement.recurring(u)
+    np.testing.assert_array_equal(make().recurring(u), expected)
+    np.testing.assert_array_equal([make().recurring(point[None])[0] for point in u], expected)
+
+
 def find_best_level(levels, best, offsets, u):
     alone = [np.where(np.arange(3) == k, offsets, -np.inf) for k in range(3) if offsets[k] > -np.inf]
     return np.argmax([Improvement(levels, best, 0.7, NOISES, one, 20.0)(u) for one in alone], axis=0)

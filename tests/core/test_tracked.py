@@ -80,6 +80,26 @@ def test_truncate_restores_the_very_bits():
     np.testing.assert_array_equal(tracked.var, var)
 
 
+@pytest.mark.parametrize("n", [7, 130, 300])
+def test_the_bits_do_not_depend_on_when_points_were_looked_at(n):
+    """A study that is reopened remembers nothing, and goes on as one that was not."""
+    rng = np.random.default_rng(n)
+    gp, points = grown(n // 3, kernel="matern52"), rng.random((70, 2))
+    known = [gp.track(points), gp.track(points, lazy=True), gp.track(points, lazy=True)]
+    while gp.n < n:
+        x = rng.random((min(n - gp.n, int(rng.integers(1, 40))), 2))
+        gp.extend(x, f(x))
+        argmax_ucb(known[:1], 4.0, [0.0])
+        argmax_ucb(known[1:2], 4.0, [0.0])
+        assert known[0].mean.shape == (70,)
+    fresh = [gp.track(points), gp.track(points, lazy=True)]
+    for other in known[1:] + fresh:
+        np.testing.assert_array_equal(other.mean, known[0].mean)
+        np.testing.assert_array_equal(other.var, known[0].var)
+    alone = [gp.track(point[None], lazy=True) for point in points]
+    np.testing.assert_array_equal([one.mean[0] for one in alone], known[0].mean)
+
+
 def test_rows_replaced_by_other_rows_are_noticed():
     gp = grown(20)
     points = np.random.default_rng(1).random((10, 2))

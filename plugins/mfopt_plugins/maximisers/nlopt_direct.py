@@ -55,8 +55,7 @@ class NloptDirect:
             row = grid.place(w[None, :])
             if not grid.contains(row)[0]:
                 return float("inf")
-            # Not `recurring`: the last bits of what is remembered depend on the past, and decide here between points
-            # that are as good as equal. A study that is reopened must find the same one.
+            # Not `recurring`: its last bits are others, and decide here between points that are as good as equal.
             value = float(full(row)[0])
             points.append(row[0].copy())
             values.append(value)

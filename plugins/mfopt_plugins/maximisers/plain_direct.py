@@ -36,8 +36,7 @@ class PlainDirect:
             rows = grid.place(centres)
             inside, values = grid.contains(rows), np.full(len(rows), -np.inf)
             if inside.any():
-                # Not `recurring`: the last bits of what is remembered depend on the past, and decide here between
-                # points that are as good as equal. A study that is reopened must find the same one.
+                # Not `recurring`: its last bits are others, and decide here between points that are as good as equal.
                 values[inside] = full(rows[inside])
             return values
 
