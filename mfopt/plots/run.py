@@ -116,7 +116,9 @@ def draw_progress(axes: Any, optimizer: Optimizer, optimum: float | None) -> Non
     history, recommended = optimizer.believed_history(), optimizer.recommend_if_noisy()
     target = len(optimizer.fidelities) - 1
     capital, best = best_observed(history, optimizer.direction, target)
-    regret = None if optimum is None or recommended is not None else _find_regret(history, optimum, optimizer.direction, target)
+    regret = None
+    if optimum is not None and recommended is None:
+        regret = _find_regret(history, optimum, optimizer.direction, target)
     if regret is not None:
         axes.step(capital, np.maximum(regret, 1e-16), where="post", color=TARGET)
         axes.set_yscale("log")
