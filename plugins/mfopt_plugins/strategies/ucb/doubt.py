@@ -1,8 +1,9 @@
 """Doubt: what to ask where the bounds promise nothing; not in the paper, measured in benchmarks/experiments.md.
 
-Where φ(x_t) exceeds the best target value by at most SETTLED of the spread (with one fidelity by a little more), the
-bounds say that nothing is left to find. If they are right, a target query at x_t gains next to nothing; if one of them
-is wrong, it gains nothing at all. So the target is asked by turns
+Where φ(x_t) exceeds the best target value by at most SETTLED of the spread (with one fidelity by a little more), or by
+at most a standard deviation of the noise that target values are known to have, the bounds say that nothing is left to
+find. If they are right, a target query at x_t gains next to nothing; if one of them is wrong, it gains nothing at all.
+So the target is asked by turns
 
     to refine, where its own mean is best, and
     elsewhere, at the maximum of φ under models that are less sure of what they have learnt (hooks.DoubtsFit), and with

@@ -264,7 +264,9 @@ class UCBStrategy(_Learner):
         check = self._checks.next(pending, partial(self._can_check, view), ask.beta)
         if check is not None:
             self._clock.t -= 1  # a check belongs to the iteration that it checks
-            return self._suggest(CHECK, ask, self._check(*check, ask))
+            u, low = check
+            text = f"fidelity {self._used[low + 1]} differed here from this one's mean by more than ζ"
+            return self._suggest(CHECK, ask, self._terms_at(u, ask.beta).at(low, text))
         failing = self._observations.failed > 0
         probed = self._risk.find_probed(pending) if failing else None
         if probed is not None:
@@ -288,10 +290,6 @@ class UCBStrategy(_Learner):
         """Whether a check at position k can be paid, costs less than it may tell, and is not likely to fail."""
         costly = self._weighs and self._costs[k] > CHECKED * self._costs[-1]
         return not costly and self._can_pay(k, view.remaining) and not self._failures.is_likely(u, k)
-
-    def _check(self, u: Array, low: int, ask: _Ask) -> _Choice:
-        text = f"fidelity {self._used[low + 1]} differed here from this one's mean by more than ζ"
-        return self._terms_at(u, ask.beta).at(low, text)
 
     def _decide(self, ask: _Ask) -> tuple[str, _Ask, _Choice]:
         """The rule that applies, the ask (doubt changes β), and the choice."""
@@ -448,4 +446,5 @@ class UCBStrategy(_Learner):
     def _is_settled(self, choice: _Choice, ask: _Ask) -> bool:
         """Whether the bounds promise no more than a refinement of the best target value, known or pending."""
         best = incumbent(self._models, ask.pending if self._top > 0 else ())  # of noisy values the largest is luck
-        return best is not None and float(np.min(choice.phi)) - best <= self._settled * self._spread()
+        noise = self._models.noise(self._top) if self._models.noise_is_certain(self._top) else 0.0
+        return best is not None and float(np.min(choice.phi)) - best <= max(self._settled * self._spread(), sqrt(noise))
