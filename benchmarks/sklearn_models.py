@@ -328,7 +328,7 @@ def draw(scores: dict[str, dict[str, list[float]]], path: Path) -> None:
         inside = np.concatenate(values)
         low = np.quantile(inside, 0.1)
         axes.set_ylim(low - 0.1 * (inside.max() - low), inside.max() + 0.1 * (inside.max() - low))
-        axes.set_xticks(range(1, len(values) + 1), list(by_method), fontsize=8)
+        axes.set_xticks(range(1, len(values) + 1), list(by_method), fontsize=7)
         axes.set_title(f"{name}, {CASES[name].data}", fontsize=10)
         axes.grid(axis="y", alpha=0.25)
     figure.supylabel("score on test data (a tenth of the runs may lie below the picture)", fontsize=9)
