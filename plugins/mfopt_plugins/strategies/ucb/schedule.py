@@ -131,7 +131,7 @@ class Practical(Schedule):
     """The paper's practical choices; `factor` is the 0.2 of β_t = 0.2 d log 2t.
 
     With noise where φ is the target's own bound, which is not in the paper, d counts as NOISY_DIM at least. Noisy
-    bounds never settle, so doubt has no say there, and 4 log t is how β_t grows in the theorem about finite X.
+    bounds hardly settle, so doubt comes late there, and 4 log t is how β_t grows in the theorem about finite X.
     """
 
     def __init__(self, given: Given, gamma_shrink: float, factor: float, dim: int, departures: Departures) -> None:

@@ -281,7 +281,7 @@ class UCBStrategy(_Learner):
         return self._suggest(kind, ask, choice)
 
     def _explores_noise(self) -> bool:
-        """Whether values are noisy where φ is the target's own bound, which then never settles: none doubts it."""
+        """Whether values are noisy where φ is the target's own bound, which then hardly settles: doubt comes late."""
         alone = self._hedge is not None and self._hedge.prefers_alone  # noise of others is no concern of its bound
         noisy = self._models.noise_is_certain(self._top) if alone else self._models.any_noise_is_certain()
         return noisy and self._manner.noise_tests and (self._top == 0 or self._weighs)
